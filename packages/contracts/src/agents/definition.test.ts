@@ -11,8 +11,9 @@ import {
   definitionFromBody,
   definitionFromMessage,
   definitionToMessage,
+  workerFieldsToMessage,
 } from './definition.ts';
-import { agentGroups, camelCase, fieldEntries } from './fields.ts';
+import { agentGroups, camelCase, type FieldEntry, fieldEntries, workerEntries } from './fields.ts';
 import { agentChangesShape, newAgentShape } from './schemas.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -39,6 +40,15 @@ test('a patch keeps what is absent and returns null to the default, for a field 
   expect(changesFromMessage({ dataScope: null, suggestedPrompts: null })).toEqual({});
 });
 
+test('workers get the fields that name them, in the groups of the other messages', () => {
+  const definition = definitionFromBody(newAgent.parse({ ...required, data_scope: { tables: ['orders'] } }));
+  expect(workerFieldsToMessage(definition)).toEqual({
+    systemPrompt: 'Be brief.',
+    dataScope: { tables: ['orders'], readOnly: true },
+    outputPreferences: { defaultFormat: 'markdown', chartEnabled: false },
+  });
+});
+
 test('a name outside the allowed ones is refused with its path', () => {
   expect(() => definitionFromMessage({ model: 'Huge' })).toThrow(expect.objectContaining({ code: 'invalid_request', param: 'model' }));
   expect(() => changesFromMessage({ outputPreferences: { defaultFormat: 'pdf' } })).toThrow(
@@ -56,24 +66,45 @@ describe('the protos have every field', () => {
     return new Map(field.map((one) => [camelCase(one.name), one.typeName]));
   };
 
-  test.each(['Agent', 'CreateAgentRequest', 'UpdateAgentRequest'])('%s', (message) => {
+  function expectFields(message: string, entries: readonly FieldEntry[]): void {
     const top = fieldsOf(message);
-    for (const { key, group } of fieldEntries) {
-      const holder = group === undefined ? top : fieldsOf(top.get(camelCase(group))?.split('.').at(-1) ?? '');
+    for (const { key, groupKey } of entries) {
+      const holder = groupKey === undefined ? top : fieldsOf(top.get(groupKey)?.split('.').at(-1) ?? '');
       expect([...holder.keys()]).toContain(key);
     }
-    for (const group of Object.keys(agentGroups)) expect([...top.keys()]).toContain(camelCase(group));
+  }
+
+  test.each(['Agent', 'CreateAgentRequest', 'UpdateAgentRequest'])('%s', (message) => {
+    expectFields(message, fieldEntries);
+    for (const group of Object.keys(agentGroups)) expect([...fieldsOf(message).keys()]).toContain(camelCase(group));
   });
+
+  test('BegunAnswer, those that workers get', () => expectFields('BegunAnswer', workerEntries));
 });
 
-test('a field stands in at most six source files', () => {
-  const sources = ['packages', 'services']
+describe('the source files that name a field of a group which workers use, chart_enabled', () => {
+  const paths = ['proto', 'packages', 'services']
     .flatMap((folder) => readdirSync(join(repository, folder), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+    .filter((entry) => entry.isFile() && /\.(ts|tsx|proto)$/.test(entry.name) && !/\.test\.tsx?$/.test(entry.name))
     .map((entry) => relative(repository, join(entry.parentPath, entry.name)))
-    .filter((path) => path.includes('/src/') && !/node_modules|\/gen\/|\/testing\//.test(path));
-  expect(sources.length).toBeGreaterThan(400);
-  const naming = sources.filter((path) => /chart_enabled|chartEnabled/.test(readFileSync(join(repository, path), 'utf8')));
-  expect(naming).toContain('packages/contracts/src/agents/fields.ts');
-  if (naming.length > 6) throw new Error(`chart_enabled stands in ${naming.length} files:\n${naming.join('\n')}`);
+    .filter((path) => /\/(src|web)\/|^proto\//.test(path) && !/node_modules|\/gen\/|\/testing\//.test(path));
+  const naming = paths.filter((path) => /chart_enabled|chartEnabled/.test(readFileSync(join(repository, path), 'utf8'))).sort();
+  const isOfPortal = (path: string) => path.startsWith('services/portal/');
+
+  test('are the proto, the definition, a migration and the use in the worker; with the index of migrations that makes five', () => {
+    expect(paths).toContain('services/agents/src/store/migrations/index.ts');
+    expect(naming.filter((path) => !isOfPortal(path))).toEqual([
+      'packages/contracts/src/agents/fields.ts',
+      'proto/agentservice/v1/agents.proto',
+      'services/agents/src/store/migrations/0001-agents.ts',
+      'services/answer-worker/src/jobs/ask-model.ts',
+    ]);
+  });
+
+  test('are two more where the pages of the portal show and edit it', () => {
+    expect(naming.filter(isOfPortal)).toEqual([
+      'services/portal/web/src/pages/agents/agent.tsx',
+      'services/portal/web/src/pages/agents/edit-agent.tsx',
+    ]);
+  });
 });

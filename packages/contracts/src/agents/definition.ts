@@ -3,39 +3,50 @@ import { ServiceError } from '../errors/service-error.ts';
 import {
   type AgentDefinition,
   type ChangesMessage,
-  camelCase,
   type DefinitionChanges,
   type DefinitionMessage,
   type DetailFields,
   type FieldEntry,
   fieldEntries,
+  type WorkerFields,
+  type WorkerFieldsMessage,
+  workerEntries,
 } from './fields.ts';
 
 type Nested = Record<string, unknown>;
 type Read = (nested: object, entry: FieldEntry) => unknown;
 
-const apiName = (name: string): string => name;
+/** The names of a field and of its group in one notation. */
+interface Notation {
+  readonly name: 'name' | 'key';
+  readonly group: 'group' | 'groupKey';
+}
+const apiNotation: Notation = { name: 'name', group: 'group' };
+const messageNotation: Notation = { name: 'key', group: 'groupKey' };
 
 /** Puts the values that are there into their groups, under the names of one notation. */
-function nest(values: DefinitionChanges, entries: readonly FieldEntry[], nameOf: (name: string) => string): Nested {
+function nest(values: DefinitionChanges, entries: readonly FieldEntry[], notation: Notation): Nested {
   const nested: Nested = {};
-  for (const { name, key, group } of entries) {
-    if (values[key] === undefined) continue;
-    const holder = group === undefined ? nested : ((nested[nameOf(group)] ??= {}) as Nested);
-    holder[nameOf(name)] = values[key];
+  for (const entry of entries) {
+    const value = values[entry.key];
+    if (value === undefined) continue;
+    const group = entry[notation.group];
+    const holder = group === undefined ? nested : ((nested[group] ??= {}) as Nested);
+    holder[entry[notation.name]] = value;
   }
   return nested;
 }
 
 /** The value of a field, or undefined where it or its group is absent. */
 const readBy =
-  (nameOf: (name: string) => string): Read =>
-  (nested, { name, group }) => {
-    const holder = group === undefined ? nested : (nested as Nested)[nameOf(group)];
-    return (holder as Nested | null | undefined)?.[nameOf(name)];
+  (notation: Notation): Read =>
+  (nested, entry) => {
+    const group = entry[notation.group];
+    const holder = group === undefined ? nested : (nested as Nested)[group];
+    return (holder as Nested | null | undefined)?.[entry[notation.name]];
   };
-const readApi = readBy(apiName);
-const readMessage = readBy(camelCase);
+const readApi = readBy(apiNotation);
+const readMessage = readBy(messageNotation);
 
 const collect = (read: (entry: FieldEntry) => unknown): Nested => {
   const values = fieldEntries.map((entry) => [entry.key, read(entry)] as const);
@@ -63,12 +74,16 @@ export const shownEntries: readonly FieldEntry[] = [
 /** The fields of an agent's message that lists do not show, as callers read them. */
 export function detailsFromMessage(message: object): DetailFields {
   const details = shownEntries.filter(({ isListed }) => !isListed);
-  return nest(collect((entry) => readMessage(message, entry)) as DefinitionChanges, details, apiName) as DetailFields;
+  return nest(collect((entry) => readMessage(message, entry)) as DefinitionChanges, details, apiNotation) as DetailFields;
 }
 
 /** The message of a definition, for requests and responses alike. */
 export const definitionToMessage = (definition: AgentDefinition): DefinitionMessage =>
-  nest(definition, fieldEntries, camelCase) as unknown as DefinitionMessage;
+  nest(definition, fieldEntries, messageNotation) as unknown as DefinitionMessage;
+
+/** The part of a worker's message that holds the fields of the agent. */
+export const workerFieldsToMessage = (fields: WorkerFields): WorkerFieldsMessage =>
+  nest(fields, workerEntries, messageNotation) as unknown as WorkerFieldsMessage;
 
 /** Absent and empty values of a message become defaults. Throws where a name is not one of those that the field allows. */
 export const definitionFromMessage = (message: object): AgentDefinition =>
@@ -82,7 +97,7 @@ export const changesToMessage = (changes: DefinitionChanges): ChangesMessage =>
   nest(
     collect(({ key, isList }) => (isList && changes[key] !== undefined ? { values: changes[key] } : changes[key])) as DefinitionChanges,
     fieldEntries,
-    camelCase,
+    messageNotation,
   ) as ChangesMessage;
 
 export const changesFromMessage = (message: object): DefinitionChanges =>

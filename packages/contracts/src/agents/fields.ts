@@ -47,6 +47,8 @@ interface AgentField {
   readonly isListed?: boolean;
   /** Its text may be confidential, so audit entries and events do not contain it. */
   readonly isMasked?: boolean;
+  /** Each attempt of an answer gets its value. */
+  readonly isSentToWorkers?: boolean;
 }
 
 /**
@@ -66,6 +68,7 @@ export const agentFields = {
     }),
     output: z.string().meta({ description: 'Instructions for the model.', example: 'You answer questions about sales.' }),
     isMasked: true,
+    isSentToWorkers: true,
   },
   tables: {
     input: z.array(tableScope).max(maxTables).meta({
@@ -75,12 +78,14 @@ export const agentFields = {
     output: z.array(z.string()).meta({ description: 'What the agent can read.', example: example.scope }),
     group: 'data_scope',
     default: [] as string[],
+    isSentToWorkers: true,
   },
   read_only: {
     input: z.boolean().meta({ example: true }),
     output: z.boolean().meta({ example: true }),
     group: 'data_scope',
     default: true,
+    isSentToWorkers: true,
   },
   description: {
     input: text(0, maxTextLength).meta({ example: 'Answers questions about sales.' }),
@@ -106,7 +111,7 @@ export const agentFields = {
     default: [] as string[],
     isMasked: true,
   },
-  default_format: { input: outputFormat, output: outputFormat, group: 'output_preferences', default: 'markdown' },
+  default_format: { input: outputFormat, output: outputFormat, group: 'output_preferences', default: 'markdown', isSentToWorkers: true },
   chart_enabled: {
     input: z.boolean().meta({
       description: 'Whether answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.',
@@ -115,6 +120,7 @@ export const agentFields = {
     output: z.boolean().meta({ example: false }),
     group: 'output_preferences',
     default: false,
+    isSentToWorkers: true,
   },
 } as const satisfies Record<string, AgentField>;
 
@@ -142,9 +148,11 @@ type DefinitionKey = keyof AgentDefinition;
 /** The fields that are to change; others stay. */
 export type DefinitionChanges = { readonly [Key in DefinitionKey]?: AgentDefinition[Key] };
 
-/** The same fields under one notation of their names, with their groups. */
-type Grouped<Values extends Record<FieldName, unknown>> = { [Name in NamesIn<undefined>]: Values[Name] } & {
-  [Group in GroupName]: { [Name in NamesIn<Group>]: Values[Name] };
+/** The same fields under one notation of their names, with their groups. `Some` leaves out other fields, and groups without fields. */
+type Grouped<Values extends Record<FieldName, unknown>, Some extends FieldName = FieldName> = {
+  [Name in NamesIn<undefined> & Some]: Values[Name];
+} & {
+  [Group in GroupName as NamesIn<Group> & Some extends never ? never : Group]: { [Name in NamesIn<Group> & Some]: Values[Name] };
 };
 type CamelCased<Nested> = {
   [Name in keyof Nested as CamelCase<Name & string>]: Name extends GroupName
@@ -155,11 +163,15 @@ type Outputs = { [Name in FieldName]: z.output<Fields[Name]['output']> };
 type Inputs = { [Name in FieldName]: z.output<Fields[Name]['input']> };
 /** Lists have a message of their own, so that an empty list differs from an absent one. */
 type Changes = { [Name in FieldName]: Inputs[Name] extends unknown[] ? { values: Inputs[Name] } : Inputs[Name] };
+type WorkerFieldName = { [Name in FieldName]: Fields[Name] extends { isSentToWorkers: true } ? Name : never }[FieldName];
 type ListedName = { [Name in FieldName]: Fields[Name] extends { isListed: true } ? Name : never }[FieldName];
 
 export type ListedFields = Pick<Grouped<Outputs>, ListedName>;
 export type DetailFields = Omit<Grouped<Outputs>, ListedName>;
 export type DefinitionMessage = CamelCased<Grouped<Inputs>>;
+/** The fields that workers get. */
+export type WorkerFields = { readonly [Name in WorkerFieldName as CamelCase<Name>]: Value<Name> };
+export type WorkerFieldsMessage = CamelCased<Grouped<Inputs, WorkerFieldName>>;
 type PartialGroups<Message> = { [Name in keyof Message]?: Message[Name] extends unknown[] ? Message[Name] : Partial<Message[Name]> };
 export type ChangesMessage = PartialGroups<CamelCased<Grouped<Changes>>>;
 
@@ -168,6 +180,8 @@ export interface FieldEntry extends AgentField {
   /** The column has the same name. */
   readonly name: FieldName;
   readonly key: DefinitionKey;
+  /** The name of its group in messages. */
+  readonly groupKey: string | undefined;
   /** The path under which callers find it: `data_scope.tables`. */
   readonly path: string;
   readonly isList: boolean;
@@ -180,6 +194,9 @@ export const fieldEntries: readonly FieldEntry[] = Object.entries<AgentField>(ag
   ...field,
   name: name as FieldName,
   key: camelCase(name) as DefinitionKey,
+  groupKey: field.group && camelCase(field.group),
   path: field.group ? `${field.group}.${name}` : name,
   isList: field.input instanceof z.ZodArray,
 }));
+
+export const workerEntries: readonly FieldEntry[] = fieldEntries.filter(({ isSentToWorkers }) => isSentToWorkers);

@@ -299,7 +299,7 @@ const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== unde
 const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();
 
 const toAttemptInput = (
-  { state: _state, priority: _priority, ...row }: AcceptedRow,
+  { state: _state, priority: _priority, ...row }: Extract<AcceptedRow, { state: 'running' }>,
   { message, tier, deadline, conversationId }: Candidate,
 ): AttemptInput => ({
   ...row,
@@ -318,7 +318,6 @@ const toAttemptInput = (
   requestId: message.requestId,
   traceparent: message.traceparent,
   changedBefore: false,
-  sourceVersion: row.sourceVersion ?? 0,
 });
 
 const toJob = (row: AcceptedRow, message: Message | undefined) =>

@@ -16,6 +16,7 @@ import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
 import {
   type AttemptInput,
+  type BegunRow,
   beginAnswers,
   type Claim,
   findUnended,
@@ -33,6 +34,8 @@ export type BeginOutcome =
   | { readonly input: AttemptInput; readonly history: readonly Turn[] }
   | { readonly refusal: { readonly code: ErrorCode } };
 
+const hasAgent = (row: BegunRow): row is AttemptInput => row.systemPrompt !== null;
+
 /** Gives answers to workers: each gets one attempt, with everything that it needs. */
 export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<Claim, BeginOutcome> {
   const { store, now } = deps;
@@ -40,8 +43,8 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
   async function run(claims: Claim[]): Promise<BeginOutcome[]> {
     // A statement changes a row once: of two claims for one answer only the first runs.
     const rows = await beginAnswers(store.sql, firstOfEachKey(claims), now());
-    const orphans = rows.filter(({ systemPrompt }) => systemPrompt === null);
-    const inputs = byKey(rows.filter(({ systemPrompt }) => systemPrompt !== null));
+    const orphans = rows.filter((row) => !hasAgent(row));
+    const inputs = byKey(rows.filter(hasAgent));
     const missing = claims.filter((claim) => inputs.get(nameOf(claim))?.claim !== claim.claim);
     const [histories, unended] = await Promise.all([
       loadHistoriesOf(store.sql, [...inputs.values()]),
@@ -59,7 +62,7 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
     new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
 
   /** The agent was deleted by a process that died before it ended these answers. */
-  async function endOrphans(rows: readonly AttemptInput[]): Promise<void> {
+  async function endOrphans(rows: readonly AnswerKey[]): Promise<void> {
     await endAnswers.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
   }
 

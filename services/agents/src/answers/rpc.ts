@@ -10,6 +10,7 @@ import {
   services,
   type Tenant,
 } from '@agent-service/contracts';
+import { workerFieldsToMessage } from '@agent-service/contracts/agents/definition';
 import { once, type Sql } from '@agent-service/store';
 import {
   type AnswerKey,
@@ -212,15 +213,13 @@ function toBeginResult(outcome: BeginOutcome) {
 }
 
 const begunMessage = ({ input, history }: Assignment) => ({
+  ...workerFieldsToMessage(input),
   attempt: input.attempt,
   deadlineMs: input.deadline,
   agentId: input.agentId,
   conversationId: input.conversationId,
   userId: input.userId,
   model: input.tier,
-  systemPrompt: input.systemPrompt ?? '',
-  dataScope: { tables: input.tables ?? [], readOnly: input.readOnly ?? true },
-  outputPreferences: { defaultFormat: input.defaultFormat ?? '', chartEnabled: input.chartEnabled ?? false },
   message: input.message,
   contextJson: input.contextJson,
   history: [...history],

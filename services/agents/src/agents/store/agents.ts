@@ -15,18 +15,32 @@ import {
 import { z } from 'zod';
 import { type Agent, type CountChange, fold, gramsOf } from '../domain/agent.ts';
 
-function columnOf({ key, input, isList }: FieldEntry) {
-  if (key === 'model') return p.enum([...tiers]);
-  if (isList) return p.array<string>();
-  return input instanceof z.ZodBoolean ? p.boolean() : p.text();
+/** The column of a field. Throws for a kind of value that no column here stores and reads back unchanged. */
+export function columnOf({ name, input }: Pick<FieldEntry, 'name' | 'input'>) {
+  if (name === 'model') return p.enum([...tiers]);
+  if (input instanceof z.ZodString || input instanceof z.ZodEnum) return p.text();
+  if (input instanceof z.ZodBoolean) return p.boolean();
+  if (input instanceof z.ZodArray && input.element instanceof z.ZodString) return p.array<string>();
+  if (input instanceof z.ZodNumber && input.format === 'int32') return p.integer();
+  if (input instanceof z.ZodNumber && input.format === null) return p.double();
+  throw new Error(
+    `columnOf has no column for the field ${name}: it knows texts, names, booleans, lists of texts, z.int32() and z.number().`,
+  );
 }
 
 interface Columns {
   text: ReturnType<typeof p.text>;
   boolean: ReturnType<typeof p.boolean>;
+  number: ReturnType<typeof p.integer>;
   list: ReturnType<typeof p.array<string>>;
 }
-type ColumnOf<Value> = Value extends boolean ? Columns['boolean'] : Value extends readonly string[] ? Columns['list'] : Columns['text'];
+type ColumnOf<Value> = Value extends boolean
+  ? Columns['boolean']
+  : Value extends number
+    ? Columns['number']
+    : Value extends readonly string[]
+      ? Columns['list']
+      : Columns['text'];
 
 /** A column for each field of a definition, under the field's own name. */
 const definitionColumns = Object.fromEntries(fieldEntries.map((entry) => [entry.key, columnOf(entry)])) as unknown as {

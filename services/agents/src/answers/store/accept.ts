@@ -2,7 +2,7 @@ import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
-import { type AgentInput, agentColumns, sourceVersion } from './attempts.ts';
+import { type AgentInput, agentColumns, type NullColumns, sourceVersion } from './attempts.ts';
 import {
   afterLines,
   at,
@@ -341,13 +341,11 @@ const accept = `
   from accepted a
   left join living on a.state = ${stateAfter('begin')} and ${sameTenant('living', 'a')} and living.id = a.agent_id`;
 
-export interface AcceptedRow extends AnswerKey, Nullable<AgentInput> {
-  readonly state: 'waiting' | 'dispatched' | 'running';
-  readonly priority: number;
-}
-
-/** Null where the answer's attempt has not begun. */
-type Nullable<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
+/** An accepted answer, with what its attempt needs where one has begun. */
+export type AcceptedRow = AnswerKey & { readonly priority: number } & (
+    | ({ readonly state: 'running' } & AgentInput)
+    | ({ readonly state: 'waiting' | 'dispatched' } & NullColumns<AgentInput>)
+  );
 
 /**
  * Accepts messages with all their effects in one statement, and returns those that it accepted. The agent or conversation of the

@@ -1,3 +1,4 @@
+import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
 import type { Sql } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases, select } from '../../shared/answer.ts';
 import { type RedispatchedRow, redispatched, selectRedispatched } from './dispatch.ts';
@@ -30,31 +31,21 @@ export interface Claim extends AnswerKey {
 }
 
 /** The part of an attempt's input that its agent and its tenant's data source decide. */
-export interface AgentInput {
-  systemPrompt: string;
-  tables: string[];
-  readOnly: boolean;
-  defaultFormat: string;
-  chartEnabled: boolean;
+export interface AgentInput extends WorkerFields {
   /** 0 when no data source is connected. */
   sourceVersion: number;
 }
 
 /** The columns of row `alias` of agents that an attempt needs. */
-export const agentColumns = (alias: string) => ({
-  systemPrompt: `${alias}.system_prompt`,
-  tables: `${alias}.tables`,
-  readOnly: `${alias}.read_only`,
-  defaultFormat: `${alias}.default_format`,
-  chartEnabled: `${alias}.chart_enabled`,
-});
+export const agentColumns = (alias: string): Record<string, string> =>
+  Object.fromEntries(workerEntries.map(({ key, name }) => [key, `${alias}.${name}`]));
 
 /** The version of the data source of the tenant of row `alias`. */
 export const sourceVersion = (alias: string): string =>
   `coalesce((select d.version from data_sources d where ${sameTenant('d', alias)} and d.url_sealed is not null), 0)`;
 
 /** An attempt with everything that the worker needs. */
-export interface AttemptInput extends AnswerKey {
+export interface AttemptInput extends AnswerKey, AgentInput {
   claim: string;
   attempt: number;
   deadline: number;
@@ -69,17 +60,15 @@ export interface AttemptInput extends AnswerKey {
   stream: boolean;
   requestId: string;
   traceparent: string;
-  /** These are null where the agent has been deleted. */
-  systemPrompt: string | null;
-  tables: string[] | null;
-  readOnly: boolean | null;
-  defaultFormat: string | null;
-  chartEnabled: boolean | null;
   /** An earlier attempt has claimed a change of business data. */
   changedBefore: boolean;
-  /** 0 when no data source is connected. */
-  sourceVersion: number;
 }
+
+/** Columns of a row that has no agent. */
+export type NullColumns<Columns> = { readonly [Name in keyof Columns]: null };
+
+/** An attempt that has begun. The fields of its agent are null where that has been deleted. */
+export type BegunRow = Omit<AttemptInput, keyof WorkerFields> & (WorkerFields | NullColumns<WorkerFields>);
 
 const claimColumns: ItemColumns<Claim> = {
   ...keyColumns,
@@ -131,8 +120,8 @@ const begin = `
   select ${inputColumns} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
 /** Begins attempts, and returns those that are the claims' own. */
-export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<AttemptInput[]> =>
-  sql<AttemptInput>(begin, [toParameter(claimColumns, claims), now]);
+export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> =>
+  sql<BegunRow>(begin, [toParameter(claimColumns, claims), now]);
 
 const unended = `
   with ${itemsByKey(keyColumns)}
