@@ -13,6 +13,10 @@ test('texts, names, booleans and numbers have their types of columns', () => {
   expect(columnOfInput(z.number().max(2))).toEqual(p.double());
 });
 
+test('a column has the default of its field', () => {
+  expect(columnOf({ name: 'description', input: z.string(), default: '' })).toEqual(p.text().default(''));
+});
+
 test('a kind of value without a column is an error that names the field', () => {
   // A column of int4 is smaller than z.int(), and a date would need a conversion.
   for (const input of [z.int(), z.iso.datetime(), z.date(), z.array(z.int32()), z.record(z.string(), z.string())])

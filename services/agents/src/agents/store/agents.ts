@@ -15,8 +15,16 @@ import {
 import { z } from 'zod';
 import { type Agent, type CountChange, fold, gramsOf } from '../domain/agent.ts';
 
-/** The column of a field. Throws for a kind of value that no column here stores and reads back unchanged. */
-export function columnOf({ name, input }: Pick<FieldEntry, 'name' | 'input'>) {
+/**
+ * The column of a field, with the field's default: processes of the version before insert rows without a new column. Throws for a kind of
+ * value that no column here stores and reads back unchanged.
+ */
+export function columnOf(entry: Pick<FieldEntry, 'name' | 'input' | 'default'>): object {
+  const column = kindOf(entry);
+  return entry.default === undefined ? column : column.default(entry.default as never);
+}
+
+function kindOf({ name, input }: Pick<FieldEntry, 'name' | 'input'>) {
   if (name === 'model') return p.enum([...tiers]);
   if (input instanceof z.ZodString || input instanceof z.ZodEnum) return p.text();
   if (input instanceof z.ZodBoolean) return p.boolean();

@@ -10,6 +10,7 @@ import { lostLeasesMigration } from './0009-lost-leases.ts';
 import { deletedAgentsDue } from './0010-deleted-agents-due.ts';
 import { answerRecords } from './0011-answer-records.ts';
 import { conversationsAndFeedback } from './0012-conversations-and-feedback.ts';
+import { fieldDefaults } from './0013-field-defaults.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   deletedAgentsDue,
   answerRecords,
   conversationsAndFeedback,
+  fieldDefaults,
 ];
