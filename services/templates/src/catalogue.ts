@@ -122,9 +122,13 @@ const change = z.strictObject({
   changes: shortText,
 });
 
-/** The content of a template's file. Unknown fields are refused, so that a misspelt name does not become a default. */
+/**
+ * The content of a template's file: the fields of an agent, some under stricter rules, and those of the template. Unknown fields are
+ * refused, so that a misspelt name does not become a default.
+ */
 export const templateFile = z
   .strictObject({
+    ...newAgentShape,
     id: z.string().regex(/^tpl_[a-z0-9_]{1,60}$/, 'must be tpl_ and small letters, digits and _'),
     name: filled(name.input),
     category: z.enum(categories),
@@ -136,7 +140,6 @@ export const templateFile = z
     welcome_message: filled(welcome_message.input),
     suggested_prompts: z.array(prompt).min(1).max(maxPrompts),
     data_scope: z.strictObject({ ...newAgentShape.data_scope.shape, tables: tables.input }),
-    output_preferences: newAgentShape.output_preferences,
     required_tables: z.array(plainTable).max(maxRequiredTables),
     required_permissions: z.array(z.string().refine(isScope, 'is not a scope')).default([]),
     changelog: z.array(change).min(1),
