@@ -106,7 +106,7 @@ function indexMembers(files) {
   return Map.groupBy(members, ({ name }) => name.text);
 }
 
-/** What the constructor of its class assigns to a field. */
+/** The expression that the constructor of its class assigns to a field. */
 function assignedInConstructor({ name, parent }) {
   const isAssignment = ({ kind, left, operatorToken }) =>
     kind === SyntaxKind.BinaryExpression &&
