@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { freePort, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { freePort, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
@@ -113,11 +113,6 @@ async function runningStatements(): Promise<number> {
     `select count(*) from pg_stat_activity where state = 'active' and query like '%10000000000%' and pid <> pg_backend_pid() and datname = current_database()`,
   );
   return Number(rows[0]?.count);
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
 test('a caller waits for a full pool only up to a limit', async () => {

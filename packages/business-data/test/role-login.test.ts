@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
+import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
@@ -54,12 +54,6 @@ async function userOf(from: DataSource): Promise<string> {
   const { scope } = resolveScope(await from.catalog(), { tables: ['tasks'], readOnly: true });
   const { rows } = await from.within(scope).transaction('read only', limits, (run) => run('select session_user'));
   return String(rows[0]?.[0]);
-}
-
-/** The server reads new rules after a delay. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
 async function isAllowed(user: string): Promise<boolean> {

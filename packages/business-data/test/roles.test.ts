@@ -1,4 +1,4 @@
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { createBusinessData } from '../src/business-data.ts';
@@ -166,11 +166,6 @@ async function connections(): Promise<number> {
     'select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
   return Number(rows[0]?.count);
-}
-
-async function until(condition: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
 test('a caller that cancels while a role is made returns at once, and the next caller gets the role', async () => {

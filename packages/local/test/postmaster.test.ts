@@ -1,11 +1,11 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../src/host/ports.ts';
 import { preparePostgres } from '../src/postgres/server.ts';
 import { manage } from '../src/processes/managed.ts';
-import { eventually } from './support.ts';
 
 test('PostgreSQL starts again after a death though another program has the pid of its former server', async () => {
   // Not in DATA_DIR's usual place: PostgreSQL runs as another user, who must get through to it.
@@ -30,7 +30,7 @@ test('PostgreSQL starts again after a death though another program has the pid o
   await managed.start();
   const { pid } = managed;
   managed.kill('SIGKILL');
-  await eventually('PostgreSQL runs again', async () => managed.pid !== undefined && managed.pid !== pid && (await spec.isReady()));
+  await until('PostgreSQL runs again', async () => managed.pid !== undefined && managed.pid !== pid && (await spec.isReady()));
   expect(Number(readFileSync(pidFile, 'utf8').split('\n')[0])).toBe(managed.pid);
   await managed.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, testFolder } from '@agent-service/testkit';
+import { freePort, testFolder, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { writeJson } from '../src/host/files.ts';
 import { manage, nextPause, type Supervision } from '../src/processes/managed.ts';
@@ -13,7 +13,7 @@ import { parseReplicas } from '../src/system/plan.ts';
 import { removeData } from '../src/system/remove-data.ts';
 import { loadSecrets } from '../src/system/secrets.ts';
 import { openRegistry } from '../src/system/stack.ts';
-import { eventually, hasEnded, readData } from './support.ts';
+import { hasEnded, readData } from './support.ts';
 
 const sleep = ['-e', 'setInterval(() => undefined, 1000)'];
 
@@ -53,7 +53,7 @@ test('the logs of a process that writes without end stay small, and its newest l
   );
   await managed.start();
   let largest = 0;
-  await eventually('the log is rotated often', () => {
+  await until('the log is rotated often', () => {
     largest = Math.max(largest, statSync(log).size);
     if (existsSync(`${log}.1`)) rotations.add(statSync(`${log}.1`).mtimeMs);
     return rotations.size > 10;
@@ -94,7 +94,7 @@ test('a process that dies again and again leaves no more than one that died once
   });
   await managed.start();
   managed.kill('SIGKILL');
-  await eventually('it died often', () => lives > 150, 80_000);
+  await until('it died often', () => lives > 150, 80_000);
   await managed.stop();
   expect(reports.length).toBeLessThanOrEqual(8);
   expect(reports.at(-1)).toContain('mortal ended with code 3 (128 deaths in a row)');

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { isFree } from '../src/host/ports.ts';
-import { eventually, hasEnded, ownEnvironment, pidsIn, startFakes } from './support.ts';
+import { hasEnded, ownEnvironment, pidsIn, startFakes } from './support.ts';
 
 const script = fileURLToPath(new URL('./fake-start.ts', import.meta.url));
 
@@ -14,7 +15,7 @@ function startSupervisor(env: Record<string, string>): ChildProcess {
 
 async function untilUp(env: Record<string, string>): Promise<Record<string, number>> {
   const { DATA_DIR = '' } = env;
-  await eventually('the gateway runs', async () => 'gateway' in pidsIn(DATA_DIR) && !(await isFree(Number(env['PORT']))));
+  await until('the gateway runs', async () => 'gateway' in pidsIn(DATA_DIR) && !(await isFree(Number(env['PORT']))));
   return pidsIn(DATA_DIR);
 }
 
@@ -23,7 +24,7 @@ test('after kill -9 of the supervisor its services end, and the next start stops
   const supervisor = startSupervisor(env);
   const { gateway = 0, identity = 0, postgres = 0, redis = 0 } = await untilUp(env);
   supervisor.kill('SIGKILL');
-  await eventually('the services are gone', () => hasEnded(gateway) && hasEnded(identity));
+  await until('the services are gone', () => hasEnded(gateway) && hasEnded(identity));
   expect([hasEnded(postgres), hasEnded(redis)]).toEqual([false, false]);
   const system = await startFakes(env);
   expect([hasEnded(postgres), hasEnded(redis)]).toEqual([true, true]);
@@ -44,7 +45,7 @@ test('signals, also two at once, stop everything and the exit code is 0', async 
 test('a signal in the middle of a start stops what runs by then', async () => {
   const env = await ownEnvironment();
   const supervisor = startSupervisor(env);
-  await eventually('postgres runs', () => 'postgres' in pidsIn(env['DATA_DIR'] as string));
+  await until('postgres runs', () => 'postgres' in pidsIn(env['DATA_DIR'] as string));
   const pids = Object.values(pidsIn(env['DATA_DIR'] as string));
   supervisor.kill('SIGINT');
   expect(await once(supervisor, 'exit')).toEqual([0, null]);

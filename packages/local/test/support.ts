@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, testFolder } from '@agent-service/testkit';
-import { until } from '../src/host/waiting.ts';
 import { startTimeOf } from '../src/processes/process-mark.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from '../src/system/system.ts';
 import { fakeCatalogue } from './fake-catalogue.ts';
@@ -29,11 +28,6 @@ export function readData(dataDir: string, name: string): Record<string, unknown>
 
 export function pidsIn(dataDir: string): Record<string, number> {
   return existsSync(join(dataDir, 'processes.json')) ? (readData(dataDir, 'processes.json') as Record<string, number>) : {};
-}
-
-/** Waits for a condition, and names it if it does not come. */
-export async function eventually(what: string, ask: () => Promise<boolean> | boolean, limitMs = 30_000): Promise<void> {
-  if (!(await until(ask, limitMs))) throw new Error(`did not happen: ${what}`);
 }
 
 export function hasEnded(pid: number): boolean {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { testFolder } from '@agent-service/testkit';
+import { testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isFree } from '../src/host/ports.ts';
 import type { LocalSystem } from '../src/system/system.ts';
-import { environmentOf, eventually, hasEnded, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
+import { environmentOf, hasEnded, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
 
 /** An operator's environment, with what is meant for one process and what is meant for none. */
 async function operatorsOwn(): Promise<Record<string, string>> {
@@ -96,9 +96,9 @@ describe('a running system', () => {
   test.each(['identity-2', 'gateway', 'redis', 'postgres'])('starts %s again after kill -9, at the same address', async (name) => {
     const before = pidsIn(system.dataDir)[name] as number;
     process.kill(before, 'SIGKILL');
-    await eventually(`${name} has another pid`, () => ![undefined, before].includes(pidsIn(system.dataDir)[name]));
+    await until(`${name} has another pid`, () => ![undefined, before].includes(pidsIn(system.dataDir)[name]));
     const port = Number(/:(\d+)(\/|$)/.exec(system.endpoints[name] ?? '')?.[1]);
-    await eventually(`${name} listens again`, async () => !(await isFree(port)));
+    await until(`${name} listens again`, async () => !(await isFree(port)));
     expect(lines.join('\n')).toContain(`${name} was ended by SIGKILL`);
   });
 

@@ -1,8 +1,9 @@
 import type { ModelReply } from '@agent-service/testkit';
+import { until } from '@agent-service/testkit';
 import { abortable } from '@agent-service/work';
 import { describe, expect, test } from '@jest/globals';
 import type { Models } from '../src/models.ts';
-import { failing, good, refusal, twoEndpoints, until } from './endpoints.ts';
+import { failing, good, refusal, twoEndpoints } from './endpoints.ts';
 import { ask, metric } from './harness.ts';
 
 const endpoints = twoEndpoints();

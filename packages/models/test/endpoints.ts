@@ -69,11 +69,3 @@ export async function refusal(answer: Promise<unknown>): Promise<ServiceError> {
   if (failure instanceof ServiceError) return failure;
   throw new Error('not refused as a ServiceError', { cause: failure });
 }
-
-export async function until(holds: () => boolean, limitMs = 10_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`did not happen within ${limitMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

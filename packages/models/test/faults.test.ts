@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
-import { freePort, type ModelReply } from '@agent-service/testkit';
+import { freePort, type ModelReply, until } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
-import { failing, good, refusal, spareContent, twoEndpoints, until } from './endpoints.ts';
+import { failing, good, refusal, spareContent, twoEndpoints } from './endpoints.ts';
 import { ask, metric } from './harness.ts';
 
 const eventStream = { 'content-type': 'text/event-stream' };

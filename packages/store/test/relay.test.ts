@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
   deadLettersTable,
@@ -58,10 +58,6 @@ const deadLetters = (topic: string) =>
     [topic],
   );
 const idsOf = (messages: readonly Message[]) => messages.map((message) => message.id);
-
-async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await condition())) await store.sql('select pg_sleep(0.005)');
-}
 
 /** A relay in a process of its own, so that it can be stopped. */
 async function relay(options: RelayOptions<Payload>): Promise<RunningProcess<Relay>> {

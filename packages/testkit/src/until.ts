@@ -1,7 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Repeats the check until it is true. A check that throws counts as false; past the limit the error names the condition and the last cause. */
-export async function until(condition: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
+type Check = () => boolean | Promise<boolean>;
+
+/**
+ * Repeats the check until it is true. A check that throws counts as false; past the limit the error names the condition, by default with
+ * the text of the check, and the last cause.
+ */
+export function until(condition: string, check: Check, limitMs?: number): Promise<void>;
+export function until(check: Check, limitMs?: number): Promise<void>;
+export async function until(first: string | Check, second?: Check | number, third?: number): Promise<void> {
+  const [condition, check, limitMs = 20_000] =
+    typeof first === 'string' ? [first, second as Check, third] : [first.toString(), first, second as number | undefined];
   const end = performance.now() + limitMs;
   let reason: unknown;
   while (performance.now() < end) {

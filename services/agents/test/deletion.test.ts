@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
@@ -23,12 +23,6 @@ async function remains(agentId: string): Promise<Record<string, number>> {
     [agentId],
   );
   return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, count]) => [name, Number(count)]));
-}
-
-async function until(met: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await met()); await pause(50)) {
-    if (Date.now() > end) throw new Error('it did not come to that within 20 s');
-  }
 }
 
 const nothing = { conversations: 0, messages: 0, counts: 0, deleted: 0 };

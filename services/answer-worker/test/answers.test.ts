@@ -1,6 +1,7 @@
 import type { RunningProcess } from '@agent-service/runtime';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { bootWorker, eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { bootWorker, type Scene, setScene, usualAnswer } from './support/scene.ts';
 
 let scene: Scene;
 let worker: RunningProcess;
@@ -27,13 +28,12 @@ async function dispatched(script: Partial<Scene['agents']['script']> = {}): Prom
 }
 
 const inFlight = async () => (await worker.metrics.registry.getSingleMetric('answers_in_hand')?.get())?.values[0]?.value;
-const idle = () =>
-  eventually('no answer is in flight', async () => (await inFlight()) === 0 && (await scene.dispatcher.counts()).active === 0);
+const idle = () => until('no answer is in flight', async () => (await inFlight()) === 0 && (await scene.dispatcher.counts()).active === 0);
 
 test('an answer that agents refuses to begin is dropped', async () => {
   const calls = scene.model.calls.length;
   await dispatched({ begin: () => 'attempt_superseded' });
-  await eventually('the refusal has arrived', () => scene.agents.begunItems.length === 1);
+  await until('the refusal has arrived', () => scene.agents.begunItems.length === 1);
   await idle();
   expect(scene.model.calls).toHaveLength(calls);
   expect([scene.agents.completed, scene.agents.failed, scene.agents.returned, scene.dispatcher.replies]).toEqual([[], [], [], []]);
@@ -46,7 +46,7 @@ test('the model gets instructions, history and message, and the result is report
     { role: 'assistant', content: 'Good day' },
   ];
   const id = await dispatched({ begin: () => ({ attempt: 3, history, message: 'And now?', replyChannels: [scene.dispatcher.channel] }) });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.completed).toEqual([
     {
       answer: keyOf(id, 3),
@@ -69,7 +69,7 @@ test('the model gets instructions, history and message, and the result is report
 
 test('an answer in plain text is requested and reported as plain text without charts', async () => {
   await dispatched({ begin: () => ({ outputPreferences: { defaultFormat: 'text', chartEnabled: true } }) });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.completed[0]?.contentType).toBe('text');
   const system = JSON.stringify(scene.model.calls.at(-1)?.messages[0]);
   expect([system.includes('plain text'), system.includes('vega-lite')]).toEqual([true, false]);
@@ -79,9 +79,9 @@ test('a stream has its start and the text in order, the first piece at once and 
   const text = Array.from({ length: 60 }, (_, index) => `word${index} `).join('');
   scene.model.follow(() => ({ kind: 'text', text, pieceDelayMs: 2 }));
   const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel, 'unread'] }) });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   const read = () => scene.dispatcher.of(id).flatMap((reply) => (reply.kind === 'delta' ? [reply.text] : []));
-  await eventually('all has been read', () => read().join('') === text);
+  await until('all has been read', () => read().join('') === text);
   const replies = scene.dispatcher.of(id);
   expect(replies[0]).toEqual({ kind: 'started', id, attempt: 1 });
   expect(replies.every((reply) => reply.kind !== 'ended' && reply.attempt === 1)).toBe(true);
@@ -94,8 +94,8 @@ test('a broken stream restarts: the text so far is void, and the result is that 
   let tries = 0;
   scene.model.follow(() => (tries++ === 0 ? { kind: 'unfinished', text: 'Half an', by: 'cut' } : { kind: 'text', text: 'A whole one' }));
   const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel] }) });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
-  await eventually('the end was read', () => JSON.stringify(scene.dispatcher.of(id)).includes('one'));
+  await until('it is completed', () => scene.agents.completed.length === 1);
+  await until('the end was read', () => JSON.stringify(scene.dispatcher.of(id)).includes('one'));
   const kinds = scene.dispatcher.of(id).map((reply) => (reply.kind === 'delta' ? reply.text : reply.kind));
   const last = kinds.lastIndexOf('started');
   expect([kinds.slice(0, last).join(''), kinds.slice(last + 1).join('')]).toEqual(['startedHalf an', 'A whole one']);
@@ -105,7 +105,7 @@ test('a broken stream restarts: the text so far is void, and the result is that 
 test('a refusal of the provider fails the answer, without the text of the provider', async () => {
   scene.model.follow(() => ({ kind: 'failure', status: 401, message: 'bad key sk-123' }));
   const id = await dispatched();
-  await eventually('it is failed', () => scene.agents.failed.length === 1);
+  await until('it is failed', () => scene.agents.failed.length === 1);
   expect(scene.agents.failed[0]).toMatchObject({ answer: keyOf(id), failure: { code: 'provider_error' } });
   expect(scene.agents.failed[0]?.failure?.message).not.toContain('sk-123');
   expect(scene.agents.completed).toEqual([]);
@@ -113,7 +113,7 @@ test('a refusal of the provider fails the answer, without the text of the provid
 
 test('an unknown tier fails the answer as an internal error', async () => {
   await dispatched({ begin: () => ({ model: 'Enormous' }) });
-  await eventually('it is failed', () => scene.agents.failed[0]?.failure?.code === 'internal');
+  await until('it is failed', () => scene.agents.failed[0]?.failure?.code === 'internal');
 });
 
 /** Dispatches an answer for which the model is silent, and runs an action that must close the connection to the model. */
@@ -122,9 +122,9 @@ async function abandonedBy(what: (id: string) => void, script: Partial<Scene['ag
   const callsBefore = scene.model.calls.length;
   const { abandoned } = scene.model;
   const id = await dispatched(script);
-  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
+  await until('the model is called', () => scene.model.calls.length > callsBefore);
   what(id);
-  await eventually('the connection to the model is closed', () => scene.model.abandoned > abandoned);
+  await until('the connection to the model is closed', () => scene.model.abandoned > abandoned);
   await idle();
   return id;
 }
@@ -143,9 +143,9 @@ test('a notice about another attempt changes nothing', async () => {
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 150 }));
   const callsBefore = scene.model.calls.length;
   const id = await dispatched({ begin: () => ({ attempt: 2 }) });
-  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
+  await until('the model is called', () => scene.model.calls.length > callsBefore);
   scene.dispatcher.notice(scene.agents.workerChannel, { kind: 'unwanted', id, attempt: 1 });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
 });
 
 test('all leases are renewed in one call; an answer that lost its lease is dropped, and the others continue', async () => {
@@ -155,12 +155,12 @@ test('all leases are renewed in one call; an answer that lost its lease is dropp
   const [lost] = ids;
   const { abandoned } = scene.model;
   await scene.dispatcher.dispatch(ids);
-  await eventually('one call renews them all', () => scene.agents.renewed.at(-1)?.length === ids.length);
+  await until('one call renews them all', () => scene.agents.renewed.at(-1)?.length === ids.length);
   scene.agents.script.isLost = ({ answer }) => answer?.answerId === lost;
-  await eventually('the lost one is dropped', () => scene.model.abandoned === abandoned + 1);
-  await eventually('only the others are renewed', () => scene.agents.renewed.at(-1)?.length === ids.length - 1);
+  await until('the lost one is dropped', () => scene.model.abandoned === abandoned + 1);
+  await until('only the others are renewed', () => scene.agents.renewed.at(-1)?.length === ids.length - 1);
   gate.resolve();
-  await eventually('the others are completed', () => scene.agents.completed.length === 2);
+  await until('the others are completed', () => scene.agents.completed.length === 2);
   await idle();
   expect(scene.agents.completed.map(({ answer }) => answer?.answer?.answerId)).not.toContain(lost);
 });
@@ -186,15 +186,15 @@ test('a result is reported when agents is available again; the model is not call
   const callsBefore = scene.model.calls.length;
   scene.model.follow(() => ({ kind: 'text', text: 'Finished.', delayMs: 300 }));
   await dispatched();
-  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
+  await until('the model is called', () => scene.model.calls.length > callsBefore);
   await scene.agents.stop();
   const again = () => worker.metrics.registry.getSingleMetric('answer_calls_repeated_total')?.get();
-  await eventually(
+  await until(
     'the report was retried several times',
     async () => ((await again())?.values.find(({ labels }) => labels['call'] === 'complete')?.value ?? 0) > 3,
   );
   await scene.agents.start();
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.completed[0]?.content).toBe('Finished.');
   expect(scene.model.calls).toHaveLength(callsBefore + 1);
 });
@@ -202,21 +202,21 @@ test('a result is reported when agents is available again; the model is not call
 test('jobs wait while agents is unavailable, and retry with the same claim', async () => {
   let refusals = 3;
   await dispatched({ begin: () => (refusals-- > 0 ? 'unavailable' : {}) });
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.begunItems).toHaveLength(4);
   expect(new Set(scene.agents.begunItems.map(({ claim }) => claim)).size).toBe(1);
 });
 
 test('a late result is refused and dropped', async () => {
   await dispatched({ complete: () => 'attempt_superseded' });
-  await eventually('the result was reported', () => scene.agents.completed.length === 1);
+  await until('the result was reported', () => scene.agents.completed.length === 1);
   await idle();
   expect([scene.agents.completed.length, scene.agents.failed, scene.agents.returned]).toEqual([1, [], []]);
 });
 
 test('a result that agents rejects for good fails the answer', async () => {
   const id = await dispatched({ complete: () => 'invalid_request' });
-  await eventually('it is failed', () => scene.agents.failed.length === 1);
+  await until('it is failed', () => scene.agents.failed.length === 1);
   expect(scene.agents.failed[0]).toMatchObject({ answer: keyOf(id), failure: { code: 'internal' } });
 });
 
@@ -229,7 +229,7 @@ test('a result that makes a whole call fail does not delay others', async () => 
     return undefined;
   };
   await scene.dispatcher.dispatch(ids);
-  await eventually('the others are completed', () => scene.agents.completed.length === ids.length - 1);
+  await until('the others are completed', () => scene.agents.completed.length === ids.length - 1);
   scene.agents.script.complete = () => undefined;
-  await eventually('the faulty one is completed after the fix', () => scene.agents.completed.length === ids.length);
+  await until('the faulty one is completed after the fix', () => scene.agents.completed.length === ids.length);
 });

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ApartJob } from '@agent-service/queues';
+import { until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { ApartProcess } from '../src/apart/pool.ts';
 import { type Death, startApartProcess } from '../src/apart/processes.ts';
 import { tenant } from './support/dispatcher.ts';
-import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { type Scene, setScene, usualAnswer } from './support/scene.ts';
 import { settingsFor } from './support/settings.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
@@ -29,7 +30,7 @@ beforeEach(async () => {
     return { kind: 'text', text: usualAnswer, delayMs: text.includes('slow') ? 1_000 : 0 };
   });
   worker = await startWorkerProcess(scene, { NODE_OPTIONS: `--import ${hook}`, ANSWER_APART_PROCESSES: '2', ANSWER_APART_SHARED: '50' });
-  await eventually('the worker is ready', worker.isReady);
+  await until('the worker is ready', worker.isReady);
 });
 afterEach(() => worker.kill());
 
@@ -41,12 +42,12 @@ test('an answer that kills its process affects no other answer, in the worker or
   const [inWorker, apart, poisons] = [newIds('slow', 20), newIds('slow', 1), newIds('poison', 3)];
   await scene.dispatcher.dispatch(inWorker);
   await scene.dispatcher.dispatch([...apart, ...poisons], 2, 'answerApart');
-  await eventually('the deaths are reported', () => scene.agents.died.length === 3, 30_000);
-  await eventually('all others are completed', () => scene.agents.completed.length === 21, 30_000);
+  await until('the deaths are reported', () => scene.agents.died.length === 3, 30_000);
+  await until('all others are completed', () => scene.agents.completed.length === 21, 30_000);
   expect(completed()).toEqual([...inWorker, ...apart].sort());
   expect(scene.agents.died.map(({ answer, attempt }) => `${answer?.answerId} ${attempt}`).sort()).toEqual(poisons.map((id) => `${id} 1`));
   expect(await worker.isReady()).toBe(true);
-  await eventually('each death is logged', () => deaths().length === 3);
+  await until('each death is logged', () => deaths().length === 3);
   expect(deaths().map(({ how }) => how)).toEqual(Array(3).fill('SIGKILL'));
   // Only answers with their own process are begun as apart.
   expect(scene.agents.begunItems.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(
@@ -58,26 +59,26 @@ test('an answer that kills its process affects no other answer, in the worker or
 test('processes are reused up to the limit, and end with their worker', async () => {
   const ids = newIds('quick', 12);
   await scene.dispatcher.dispatch(ids, 2, 'answerApart');
-  await eventually('all are completed', () => scene.agents.completed.length === 12, 30_000);
+  await until('all are completed', () => scene.agents.completed.length === 12, 30_000);
   const children = worker.children();
   expect(children.length).toBeGreaterThan(0);
   expect(children.length).toBeLessThanOrEqual(2);
   await worker.kill();
-  await eventually('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
+  await until('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
 }, 60_000);
 
 test('answers that have lost one lease share processes, but not with one that runs alone, and a death is reported once for all', async () => {
   const [shared, poisons, alone] = [newIds('slow', 60), newIds('poison', 1), newIds('quick', 3)];
   await scene.dispatcher.dispatch([...shared, ...poisons], 2, 'answerApart', true);
   await scene.dispatcher.dispatch(alone, 3, 'answerApart');
-  await eventually('the death is reported', () => scene.agents.died.length > 0, 30_000);
+  await until('the death is reported', () => scene.agents.died.length > 0, 30_000);
   const died = scene.agents.died.map(({ answer }) => answer?.answerId);
   expect(died).toContain(poisons[0]);
   const others = [...shared, ...alone].filter((id) => !died.includes(id));
   // Answers that were not begun when their process died have lost only their jobs; agents dispatches them again.
   const begunIds = new Set(scene.agents.begunItems.map(({ answer }) => answer?.answerId));
   const expected = others.filter((id) => begunIds.has(id) || alone.includes(id)).sort();
-  await eventually('the others are completed', () => expected.every((id) => completed().includes(id)), 30_000);
+  await until('the others are completed', () => expected.every((id) => completed().includes(id)), 30_000);
   expect(scene.agents.deathCalls).toEqual([died.length]);
   expect(deaths()).toHaveLength(1);
   const begunShared = scene.agents.begunItems.filter((item) => item.shared).map(({ answer }) => answer?.answerId);
@@ -96,7 +97,7 @@ test('a process that hangs without dying is killed and reported, and one that an
   const never = new AbortController();
   const jobs = newIds('hanging', 2).map((answerId) => ({ ...tenant, answerId, dispatch: 2 }));
   const runs = [hanging.run(jobs[0] as ApartJob, never.signal), living.run(jobs[1] as ApartJob, never.signal)];
-  await eventually('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
+  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
   process.kill(hanging.pid, 'SIGSTOP');
   await runs[0];
   expect(deaths).toMatchObject([{ how: 'SIGKILL', runs: [{ job: jobs[0], attempt: 1 }] }]);
@@ -111,7 +112,7 @@ test('SIGTERM: all answers of a shared process are returned in time, and none is
   scene.model.follow(() => ({ kind: 'silence' }));
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(newIds('silent', 80), 2, 'answerApart', true);
-  await eventually('all are begun', () => scene.agents.begunItems.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
+  await until('all are begun', () => scene.agents.begunItems.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
   expect(worker.children()).toHaveLength(2);
   process.stdout.write(
     `shared processes with ${80 / worker.children().length} answers each: ${worker.children().map(residentKB).join(', ')} kB\n`,
@@ -124,8 +125,8 @@ test('SIGTERM: all answers of a shared process are returned in time, and none is
 test('SIGTERM: an answer that runs apart is returned in time and is not reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   await scene.dispatcher.dispatch(newIds('silent'), 2, 'answerApart');
-  await eventually('the model is called', () => scene.model.calls.length > 0 && scene.agents.begunItems.length === 1, 30_000);
-  await eventually('it is begun', () => worker.children().length === 1);
+  await until('the model is called', () => scene.model.calls.length > 0 && scene.agents.begunItems.length === 1, 30_000);
+  await until('it is begun', () => worker.children().length === 1);
   worker.signal('SIGTERM');
   expect(await worker.ended).toBe(0);
   expect(worker.log.filter(({ event }) => event === 'stop_failed')).toEqual([]);

@@ -1,7 +1,8 @@
 import type { RunningProcess } from '@agent-service/runtime';
+import { until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Offer } from './support/agents-peer.ts';
-import { bootWorker, eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { bootWorker, type Scene, setScene, usualAnswer } from './support/scene.ts';
 
 /** A script of agents that holds each waiting call until the test ends it. */
 class Waits {
@@ -58,24 +59,24 @@ const completed = () => scene.agents.completed.map(({ answer }) => answer?.answe
 
 test('a worker with free capacity waits for answers, runs those that it gets without a job, and confirms them', async () => {
   await boot();
-  await eventually('it waits', () => waits.open.length === 4);
+  await until('it waits', () => waits.open.length === 4);
   waits.open[0]?.respond(['msg_1', 'msg_2']);
-  await eventually('both are completed', () => completed().length === 2);
+  await until('both are completed', () => completed().length === 2);
   expect(completed().sort()).toEqual(['msg_1', 'msg_2']);
   expect(scene.agents.completed[0]).toMatchObject({ content: usualAnswer, answer: { attempt: 1 } });
   expect(scene.agents.begunItems).toEqual([]);
-  await eventually('both are confirmed and it waits again', () => waits.confirmed.length === 2 && waits.open.length === 4);
+  await until('both are confirmed and it waits again', () => waits.confirmed.length === 2 && waits.open.length === 4);
 });
 
 test('it waits for half of its concurrency at most, and for less while it runs much', async () => {
   await boot({ ANSWER_CONCURRENCY: '8' });
-  await eventually('it waits', () => waits.capacity === 4);
+  await until('it waits', () => waits.capacity === 4);
   scene.model.follow(() => ({ kind: 'silence' }));
   await scene.dispatcher.dispatch(['msg_a', 'msg_b', 'msg_c', 'msg_d', 'msg_e']);
   // Four jobs are taken: the capacity that is offered is kept free for the answers that may come of it.
-  await eventually('jobs are running', () => scene.agents.begunItems.length === 4);
+  await until('jobs are running', () => scene.agents.begunItems.length === 4);
   waits.open[0]?.respond(['msg_h']);
-  await eventually('it is confirmed', () => waits.confirmed.includes('msg_h'));
+  await until('it is confirmed', () => waits.confirmed.includes('msg_h'));
   expect([waits.capacity, scene.agents.begunItems.length]).toEqual([3, 4]);
   for (const { respond } of [...waits.open]) respond([]);
 });
@@ -83,22 +84,22 @@ test('it waits for half of its concurrency at most, and for less while it runs m
 test('beside a replica of the former version all answers come from the queue', async () => {
   worker = await bootWorker(scene);
   await scene.dispatcher.dispatch(['msg_q']);
-  await eventually('it is completed', () => completed().includes('msg_q'));
+  await until('it is completed', () => completed().includes('msg_q'));
 });
 
 test('a worker without the capacity setting takes jobs only', async () => {
   await boot({ ANSWER_WAITING_CAPACITY: '0' });
   await scene.dispatcher.dispatch(['msg_r']);
-  await eventually('it is completed', () => completed().includes('msg_r'));
+  await until('it is completed', () => completed().includes('msg_r'));
   expect(waits.open).toEqual([]);
 });
 
 test('a worker that stops ends its waits, confirms what it got and finishes or returns it', async () => {
   await boot({ ANSWER_DRAIN_MS: '300' });
-  await eventually('it waits', () => waits.open.length === 4);
+  await until('it waits', () => waits.open.length === 4);
   scene.model.follow(() => ({ kind: 'silence' }));
   waits.open[0]?.respond(['msg_s']);
-  await eventually('it is confirmed', () => waits.confirmed.includes('msg_s'));
+  await until('it is confirmed', () => waits.confirmed.includes('msg_s'));
   await worker?.stop();
   expect(waits.stops.length).toBeGreaterThan(0);
   expect(waits.open).toEqual([]);

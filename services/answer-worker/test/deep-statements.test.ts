@@ -1,8 +1,8 @@
 import { createDataSource, type DataSource } from '@agent-service/business-data';
 import type { RunningProcess } from '@agent-service/runtime';
-import { type ModelReply, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type ModelReply, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { bootWorker, eventually, type Scene, setScene } from './support/scene.ts';
+import { bootWorker, type Scene, setScene } from './support/scene.ts';
 
 let scene: Scene;
 let worker: RunningProcess;
@@ -42,12 +42,12 @@ test('answers whose models send deep statements break no other answer of the wor
   });
   scene.model.follow(({ messages }) => (messages.at(-1)?.role === 'tool' ? done : deep));
   await scene.dispatcher.dispatch(attackers);
-  await eventually('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === 20, 60_000);
+  await until('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === 20, 60_000);
   expect(scene.agents.failed.map(({ failure }) => failure)).toEqual([]);
   const first = scene.model.calls.length;
   scene.model.follow((_request, call) => (call === first + 1 ? honest : done));
   await scene.dispatcher.dispatch(['msg_honest']);
-  await eventually('an honest answer is completed', () => scene.agents.completed.length === 21);
+  await until('an honest answer is completed', () => scene.agents.completed.length === 21);
   expect(scene.agents.completed[20]?.queries?.map(({ rows }) => rows)).toEqual([2]);
   expect(await worker.health.report()).toEqual({ ready: true, faults: {} });
 }, 120_000);

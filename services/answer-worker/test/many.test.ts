@@ -1,5 +1,6 @@
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { type Scene, setScene, usualAnswer } from './support/scene.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
 /** A measurement uses 2,000; the usual run shares its machine and uses fewer. */
@@ -15,7 +16,7 @@ let worker: WorkerProcess;
 beforeAll(async () => {
   scene = await setScene();
   worker = await startWorkerProcess(scene, { ANSWER_CONCURRENCY: String(answers), LOG_LEVEL: 'warn' });
-  await eventually('the worker is ready', worker.isReady);
+  await until('the worker is ready', worker.isReady);
 }, 60_000);
 afterAll(async () => {
   await worker?.kill();
@@ -31,7 +32,7 @@ test(`${answers} answers at once in one worker: all are completed, once, and a w
   const cpuBefore = worker.cpuMs();
   const began = performance.now();
   const finished = run('msg', answers, modelMs);
-  await eventually('all are in flight', () => scene.model.calls.length === callsBefore + answers, 60_000);
+  await until('all are in flight', () => scene.model.calls.length === callsBefore + answers, 60_000);
   const allAskedMs = performance.now() - began;
   const each = (worker.residentKB() - before) / answers;
   await finished;
@@ -54,5 +55,5 @@ async function run(prefix: string, count: number, delayMs: number): Promise<void
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs }));
   const expected = scene.agents.completed.length + count;
   await scene.dispatcher.dispatch(Array.from({ length: count }, (_, index) => `${prefix}_${index}`));
-  await eventually('all are completed', () => scene.agents.completed.length >= expected, 120_000);
+  await until('all are completed', () => scene.agents.completed.length >= expected, 120_000);
 }

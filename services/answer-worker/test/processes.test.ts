@@ -1,7 +1,7 @@
-import { clockShifts, type OwnRedis, ownRedis, spanCollector } from '@agent-service/testkit';
+import { clockShifts, type OwnRedis, ownRedis, spanCollector, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startDispatcher } from './support/dispatcher.ts';
-import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { type Scene, setScene, usualAnswer } from './support/scene.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
 let scene: Scene;
@@ -22,14 +22,14 @@ const newIds = (count: number) => Array.from({ length: count }, () => `msg_${++s
 
 async function start(settings: Record<string, string> = {}): Promise<WorkerProcess> {
   worker = await startWorkerProcess(scene, settings);
-  await eventually('the worker is ready', worker.isReady);
+  await until('the worker is ready', worker.isReady);
   return worker;
 }
 
 async function dispatchAndAwaitModel(ids: readonly string[]): Promise<void> {
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(ids);
-  await eventually('the model is called for all', () => scene.model.calls.length === callsBefore + ids.length);
+  await until('the model is called for all', () => scene.model.calls.length === callsBefore + ids.length);
 }
 
 const outcomesIn = ({ log }: WorkerProcess) => log.filter(({ event }) => event === 'answer').map(({ outcome }) => outcome);
@@ -39,7 +39,7 @@ test('SIGTERM: unready at once, no new jobs, running answers are finished in tim
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 1_200 }));
   await dispatchAndAwaitModel(newIds(5));
   running.signal('SIGTERM');
-  await eventually('it is unready', async () => !(await running.isReady()));
+  await until('it is unready', async () => !(await running.isReady()));
   running.signal('SIGTERM');
   await scene.dispatcher.dispatch(newIds(1), 7);
   expect(await running.ended).toBe(0);
@@ -49,7 +49,7 @@ test('SIGTERM: unready at once, no new jobs, running answers are finished in tim
   expect(outcomesIn(running)).toEqual(Array(5).fill('completed'));
   // The next worker runs it.
   await start();
-  await eventually('the last one is completed', () => scene.agents.completed.length === 6);
+  await until('the last one is completed', () => scene.agents.completed.length === 6);
 }, 30_000);
 
 test('SIGTERM: unfinished answers are returned at once in one call, and their calls of the model end', async () => {
@@ -88,9 +88,9 @@ test('a worker that was frozen beyond its leases drops those answers, with one w
   running.signal('SIGSTOP');
   scene.agents.script.isLost = () => true;
   scene.agents.script.complete = () => 'attempt_superseded';
-  await eventually('the model has answered while the worker is frozen', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
+  await until('the model has answered while the worker is frozen', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
   running.signal('SIGCONT');
-  await eventually('both are dropped', () => outcomesIn(running).length === 2, 15_000);
+  await until('both are dropped', () => outcomesIn(running).length === 2, 15_000);
   expect(outcomesIn(running).sort()).toEqual(['lost', 'superseded']);
   const warnings = running.log.filter(
     (line) => Number(line['level']) >= 40 && [slow, done].some((id) => JSON.stringify(line).includes(id)),
@@ -100,7 +100,7 @@ test('a worker that was frozen beyond its leases drops those answers, with one w
   // The worker runs further answers.
   scene.reset();
   await scene.dispatcher.dispatch(newIds(1));
-  await eventually('the next is completed', () => scene.agents.completed.length === 1);
+  await until('the next is completed', () => scene.agents.completed.length === 1);
 }, 40_000);
 
 test('one log line for each answer, with ids and durations and without texts', async () => {
@@ -109,7 +109,7 @@ test('one log line for each answer, with ids and durations and without texts', a
   const [id] = newIds(1) as [string];
   scene.agents.script.begin = () => ({ message: 'A secret question', stream: true, replyChannels: [scene.dispatcher.channel] });
   await scene.dispatcher.dispatch([id]);
-  await eventually('it is logged', () => outcomesIn(running).length === 1);
+  await until('it is logged', () => outcomesIn(running).length === 1);
   const line = running.log.find(({ event }) => event === 'answer');
   expect(line).toMatchObject({
     organization_id: 'org_a',
@@ -133,7 +133,7 @@ test('the answer and the call of its model are spans of the caller’s trace', a
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   scene.agents.script.begin = () => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
   await scene.dispatcher.dispatch(newIds(1));
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   running.signal('SIGTERM');
   await running.ended;
   const span = (name: string) => collector.spans.find((each) => each.name === name && each.traceId === traceId);
@@ -151,15 +151,15 @@ test('it starts without Redis and agents, alive and not ready, and works as soon
   expect([await worker.isAlive(), await worker.isReady()]).toEqual([true, false]);
   await redis.start();
   await scene.agents.start();
-  await eventually('it is ready', worker.isReady, 15_000);
+  await until('it is ready', worker.isReady, 15_000);
   const ids = newIds(1);
-  await eventually('the job is taken by Redis', () =>
+  await until('the job is taken by Redis', () =>
     dispatcher.dispatch(ids).then(
       () => true,
       () => false,
     ),
   );
-  await eventually('it is completed', () => scene.agents.completed.length === 1, 15_000);
+  await until('it is completed', () => scene.agents.completed.length === 1, 15_000);
   await dispatcher.stop();
   await redis.stop();
 }, 60_000);
@@ -172,7 +172,7 @@ test('a worker whose clock is 40 days ahead, and that starts before agents, begi
   const ids = newIds(5);
   await scene.dispatcher.dispatch(ids);
   await scene.agents.start();
-  await eventually('all are completed', () => scene.agents.completed.length === ids.length, 30_000);
+  await until('all are completed', () => scene.agents.completed.length === ids.length, 30_000);
   expect(scene.agents.failed).toEqual([]);
   expect(await worker.isReady()).toBe(false);
 }, 60_000);

@@ -1,10 +1,10 @@
 import { createDataSource, type DataSource, dropScopedRoles } from '@agent-service/business-data';
 import type { RunningProcess } from '@agent-service/runtime';
-import { type ModelReply, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type ModelReply, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { readAnswerWorkerConfig } from '../src/config.ts';
 import { tenant } from './support/dispatcher.ts';
-import { bootWorker, eventually, type Scene, setScene } from './support/scene.ts';
+import { bootWorker, type Scene, setScene } from './support/scene.ts';
 import { settingsFor } from './support/settings.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
@@ -57,7 +57,7 @@ async function dispatched(step: ModelReply, count = 1): Promise<void> {
   await scene.dispatcher.dispatch(Array.from({ length: count }, () => `msg_role_${++serial}`));
 }
 
-const completed = (count = 1) => eventually('they are completed', () => scene.agents.completed.length === count);
+const completed = (count = 1) => until('they are completed', () => scene.agents.completed.length === count);
 
 /** The database user of a statement, read while a lock blocks it. */
 async function userBlockedBy(lock: string, step: ModelReply): Promise<string> {
@@ -65,7 +65,7 @@ async function userBlockedBy(lock: string, step: ModelReply): Promise<string> {
   await database.transaction('read write', limits, async (run) => {
     await run(lock);
     await dispatched(step);
-    await eventually('it is blocked', async () => {
+    await until('it is blocked', async () => {
       const { rows } = await sql(
         `select usename from pg_catalog.pg_stat_activity
          where datname = pg_catalog.current_database() and wait_event_type = 'Lock' and query like '%notes%'`,
@@ -134,11 +134,11 @@ const roles = async () =>
 test('two workers that come to a scope at once make one role of it', async () => {
   const start = () => startWorkerProcess(scene, { ANSWER_CONCURRENCY: '4' });
   processes = await Promise.all([start(), start()]);
-  await eventually('both are ready', async () => (await Promise.all(processes.map((one) => one.isReady()))).every(Boolean));
+  await until('both are ready', async () => (await Promise.all(processes.map((one) => one.isReady()))).every(Boolean));
   await dispatched(read, 16);
   await completed(16);
   expect(scene.agents.completed.map(({ queries }) => queries?.length)).toEqual(Array(16).fill(1));
-  await eventually('both have said so', () => processes.every(({ log }) => log.some(({ event }) => event === 'answer')));
+  await until('both have said so', () => processes.every(({ log }) => log.some(({ event }) => event === 'answer')));
   expect(processes.flatMap(({ log }) => log.filter(({ event }) => String(event).startsWith('data_source')))).toEqual([]);
   expect(await roles()).toHaveLength(1);
 }, 60_000);

@@ -1,8 +1,8 @@
 import { createDataSource, type DataSource } from '@agent-service/business-data';
 import type { RunningProcess } from '@agent-service/runtime';
-import { type ModelReply, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type ModelReply, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { bootWorker, eventually, type Scene, setScene } from './support/scene.ts';
+import { bootWorker, type Scene, setScene } from './support/scene.ts';
 
 let scene: Scene;
 let worker: RunningProcess;
@@ -54,8 +54,8 @@ async function dispatched(
   await scene.dispatcher.dispatch([`msg_${serial}`]);
 }
 
-const completed = () => eventually('it is completed', () => scene.agents.completed.length === 1);
-const failed = () => eventually('it is failed', () => scene.agents.failed.length === 1);
+const completed = () => until('it is completed', () => scene.agents.completed.length === 1);
+const failed = () => until('it is failed', () => scene.agents.failed.length === 1);
 const failure = () => scene.agents.failed[0]?.failure;
 const editsOf = async (id: number) => Number((await sql(`select edits from public.notes where id = ${id}`)).rows[0]?.[0]);
 
@@ -183,8 +183,8 @@ test('a change whose claim is refused is not made and ends the answer', async ()
 
 test('a step of a superseded attempt ends the work without a report', async () => {
   await dispatched([read], { authorize: () => 'attempt_superseded' });
-  await eventually('the step was requested', () => scene.agents.steps.length === 1);
-  await eventually('no job is active', async () => (await scene.dispatcher.counts()).active === 0);
+  await until('the step was requested', () => scene.agents.steps.length === 1);
+  await until('no job is active', async () => (await scene.dispatcher.counts()).active === 0);
   expect([scene.agents.completed, scene.agents.failed, scene.agents.returned]).toEqual([[], [], []]);
 });
 
@@ -200,7 +200,7 @@ test('two statements of an answer run at the same time, and the others wait', as
   const slow = { name: 'query', arguments: { sql: 'select count(*) from generate_series(1, 2000000), notes' } };
   await dispatched([{ kind: 'tools', calls: Array(5).fill(slow) }]);
   let most = 0;
-  await eventually('it is completed', async () => {
+  await until('it is completed', async () => {
     const { rows } = await sql(
       `select count(*) from pg_catalog.pg_stat_activity where state = 'active' and query like '%2000000%' and pid <> pg_catalog.pg_backend_pid()
          and datname = pg_catalog.current_database() and leader_pid is null`,

@@ -1,8 +1,8 @@
 import { ReplyFilter } from '@agent-service/queues';
 import type { RunningProcess } from '@agent-service/runtime';
-import { type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
+import { type ModelReply, type ScriptedModel, scriptedModel, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { bootWorker, eventually, type Scene, setScene } from './support/scene.ts';
+import { bootWorker, type Scene, setScene } from './support/scene.ts';
 
 let scene: Scene;
 let spare: ScriptedModel;
@@ -30,8 +30,8 @@ async function readStream(replies: readonly ModelReply[], lost: (kind: string, i
   const id = `msg_s${++serial}`;
   scene.agents.script.begin = () => ({ stream: true, replyChannels: [scene.dispatcher.channel] });
   await scene.dispatcher.dispatch([id]);
-  await eventually('it is completed', () => scene.agents.completed.length === 1);
-  await eventually('all was published', () => JSON.stringify(scene.dispatcher.of(id)).includes('than that.'));
+  await until('it is completed', () => scene.agents.completed.length === 1);
+  await until('all was published', () => JSON.stringify(scene.dispatcher.of(id)).includes('than that.'));
   const filter = new ReplyFilter();
   let read = '';
   let beginnings = 0;

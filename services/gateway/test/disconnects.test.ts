@@ -1,10 +1,9 @@
-import { testRedis } from '@agent-service/testkit';
+import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { type Answer, ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
-import { until } from './support/until.ts';
 
 const token = apiKey('m');
 const path = '/v1/agents/agt_1/messages';

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { testRedis } from '@agent-service/testkit';
+import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask, sendRaw } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
-import { until } from './support/until.ts';
 
 const token = apiKey('a');
 let peer: Peer;

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectError } from './support/envelope.ts';
 import { ask } from './support/http.ts';
 import { type MessageWorld, never, path, startMessageWorld, token } from './support/message-world.ts';
-import { until } from './support/until.ts';
 
 let world: MessageWorld;
 beforeAll(async () => {

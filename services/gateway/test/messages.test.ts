@@ -1,12 +1,11 @@
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
-import { ownRedis } from '@agent-service/testkit';
+import { ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { agent, answerMessage, pending, type StartItem, started } from './support/agents-peer.ts';
 import { expectError } from './support/envelope.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
 import type { Answer } from './support/http.ts';
 import { type MessageWorld, never, path, startMessageWorld, token, unlimited } from './support/message-world.ts';
-import { until } from './support/until.ts';
 
 let world: MessageWorld;
 beforeAll(async () => {

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { testRedis } from '@agent-service/testkit';
+import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectError } from './support/envelope.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask, sendRaw } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
-import { until } from './support/until.ts';
 
 const slow = apiKey('a');
 const other = apiKey('b');

@@ -1,4 +1,4 @@
-import { testRedis } from '@agent-service/testkit';
+import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
 import { expectError } from './support/envelope.ts';
@@ -6,7 +6,6 @@ import { admit, apiKey, caller, type Gateway, startGateway } from './support/gat
 import { ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
 import { type EventStream, stream } from './support/sse.ts';
-import { until } from './support/until.ts';
 
 const token = apiKey('s');
 const path = '/v1/agents/agt_1/messages';

@@ -8,13 +8,13 @@ import {
   type TestDatabase,
   testDatabase,
   testRedis,
+  until,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
-import { until } from './until.ts';
 
 const [second, minute, day] = [1_000, 60_000, 86_400_000];
 /** FAULTS=long: all of them. */

@@ -10,6 +10,7 @@ import {
   runSeed,
   type ServiceProcess,
   serviceProcess,
+  until,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -17,7 +18,6 @@ import { query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
-import { until } from './until.ts';
 
 /** How many events; the long form takes 5,000 and more. */
 const total = Number(process.env['WEBHOOK_FAULT_EVENTS'] ?? 300);

@@ -6,6 +6,7 @@ import {
   serviceProcess,
   type TestDatabase,
   testDatabase,
+  until,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type BootedService, boot, query } from './boot.ts';
@@ -13,7 +14,6 @@ import { asCaller } from './clients.ts';
 import { type MailServer, mailServer } from './mail-server.ts';
 import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, identitySettings, serviceSecret } from './settings.ts';
-import { until } from './until.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 24 * 3_600_000];
 const begin = Date.parse('2026-03-01T12:00:00Z');

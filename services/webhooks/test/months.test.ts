@@ -1,6 +1,6 @@
 import { createProcess, processSettings, type RunningProcess, readConfig } from '@agent-service/runtime';
 import { databaseSettings, migrate, openStore, type Store } from '@agent-service/store';
-import { testDatabase, testRedis } from '@agent-service/testkit';
+import { testDatabase, testRedis, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
@@ -10,7 +10,6 @@ import { createMonths, type Months } from '../src/store/months.ts';
 import { query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
-import { until } from './until.ts';
 
 const schema = 'webhooks';
 const settings = z.object({ ...processSettings, ...databaseSettings });

@@ -1,8 +1,8 @@
 import type { ServiceError } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
-import { until } from './until.ts';
 
 const url = 'https://hooks.example.com/in';
 const events = ['agent.created', 'user.registered'];

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, pythonWith, testFolder } from '@agent-service/testkit';
-import { until } from '../endpoints.ts';
+import { freePort, pythonWith, testFolder, until } from '@agent-service/testkit';
 
 /** The key that the proxy asks of its callers. */
 export const litellmKey = 'sk-a-key-that-is-long-enough-for-the-proxy';

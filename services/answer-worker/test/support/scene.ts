@@ -1,4 +1,3 @@
-import { until } from '@agent-service/local/host/waiting';
 import { createProcess } from '@agent-service/runtime';
 import { type ScriptedModel, scriptedModel, testRedis } from '@agent-service/testkit';
 import { type AnswerWorkerConfig, readAnswerWorkerConfig } from '../../src/config.ts';
@@ -62,9 +61,4 @@ export async function setScene(): Promise<Scene> {
 export async function bootWorker(scene: Surroundings, settings: Record<string, string> = {}, timing: Timing = {}) {
   const config = readAnswerWorkerConfig(await settingsFor(scene, settings));
   return await createProcess('answer-worker', config, (process, workerConfig: AnswerWorkerConfig) => start(process, workerConfig, timing));
-}
-
-/** Waits until the condition is true; fails with its description after the limit. */
-export async function eventually(what: string, is: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
-  if (!(await until(is, limitMs, 5))) throw new Error(`within ${limitMs} ms it did not become true that ${what}`);
 }

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { freePort, machineEnvironment, mainFileOf } from '@agent-service/testkit';
-import { eventually } from './scene.ts';
+import { freePort, machineEnvironment, mainFileOf, until } from '@agent-service/testkit';
 import { type Surroundings, settingsFor } from './settings.ts';
 
 const main = mainFileOf('answer-worker', 'services/answer-worker/src/main.ts');
@@ -56,7 +55,7 @@ export async function startWorkerProcess(scene: Surroundings, settings: Record<s
     },
   };
   const isThere = async () => child.exitCode !== null || (await worker.isAlive());
-  await eventually('the worker is alive', isThere, readyLimitMs).catch(async (cause: unknown) => {
+  await until('the worker is alive', isThere, readyLimitMs).catch(async (cause: unknown) => {
     await worker.kill();
     throw cause;
   });

@@ -1,8 +1,8 @@
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { until } from '@agent-service/testkit';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
-import { until } from '../../test/support/until.ts';
 import { AnswerStream } from './answer-stream.ts';
 
 const accepted = { messageId: 'msg_1', conversationId: 'conv_1' };

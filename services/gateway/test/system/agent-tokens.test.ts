@@ -1,8 +1,8 @@
 import type { ReceivedResponse } from '@agent-service/testkit';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../../src/routes/index.ts';
 import { stream } from '../support/sse.ts';
-import { until } from '../support/until.ts';
 import { makeIds, title, validRequest } from './requests.ts';
 import { makeAgent, shareWorld, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ReceivedResponse } from '@agent-service/testkit';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { stream } from '../support/sse.ts';
-import { until } from '../support/until.ts';
 import { makeAgent, shareWorld, type World } from './world.ts';
 
 let world: World;

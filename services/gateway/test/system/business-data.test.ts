@@ -1,7 +1,7 @@
 import type { ChatRequest, ModelReply } from '@agent-service/testkit';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { stream } from '../support/sse.ts';
-import { until } from '../support/until.ts';
 import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
 
 let world: DataWorld;

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '@agent-service/testkit';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { until } from '../support/until.ts';
 import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
 
 let world: DataWorld;

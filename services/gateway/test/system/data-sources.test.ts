@@ -4,9 +4,8 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { seed } from '@agent-service/local/seed';
-import { type ChatRequest, machineEnvironment, mainFileOf } from '@agent-service/testkit';
+import { type ChatRequest, machineEnvironment, mainFileOf, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { until } from '../support/until.ts';
 import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
 import { dump, untilOutboxesAreEmpty } from './database.ts';
 

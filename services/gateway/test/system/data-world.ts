@@ -11,10 +11,10 @@ import {
   scriptedModel,
   send,
   testSystemWithServers,
+  until,
   withoutRateLimits,
 } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
-import { until } from '../support/until.ts';
 
 export interface Message {
   id: string;
