@@ -6,7 +6,10 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
-const events = {
+type EventType = Webhook['events'][number];
+
+/** The meaning of each event for people. An event without a text does not compile. */
+const events: Record<EventType, string> = {
   'agent.created': 'An agent was created',
   'agent.updated': 'An agent was changed',
   'agent.deleted': 'An agent was deleted',
@@ -16,9 +19,7 @@ const events = {
   'credits.replenished': 'Credits were added',
   'user.registered': 'A user was registered',
   'user.deactivated': 'A user was deactivated',
-} as const;
-
-type EventType = Webhook['events'][number];
+};
 const eventTypes = Object.keys(events) as EventType[];
 
 interface FormProps {
