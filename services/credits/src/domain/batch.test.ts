@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { newLedger } from './accounts.ts';
-import { runBatch } from './batch.ts';
+import { applyOperations } from './batch.ts';
 import { openHold } from './holds.ts';
 import { JANUARY, op } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
@@ -31,7 +31,7 @@ test('a batch of refusals stores them and moves nothing', () => {
 test('an inconsistent state fails the whole batch', () => {
   const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
   const state = { ledger: newLedger(JANUARY), users: new Map(), holds, remembered: new Map() };
-  expect(() => runBatch(state, JANUARY, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
+  expect(() => applyOperations(state, JANUARY, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
 });
 
 test('touchedBy lists the rows that a batch needs', () => {

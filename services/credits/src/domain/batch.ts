@@ -29,7 +29,7 @@ import { fingerprint, refuse, refuseShort, replenish, startMonth, Workspace } fr
  * Applies operations to one tenant's ledger, in order, with the same results as if each came alone. Does not change `state`. Throws only
  * if the state is inconsistent: then nothing of the batch may be written.
  */
-export function runBatch(state: LedgerState, now: number, operations: readonly Operation[]): Outcome {
+export function applyOperations(state: LedgerState, now: number, operations: readonly Operation[]): Outcome {
   const work = new Workspace(state, now);
   const results: Result[] = [];
   for (const operation of operations) results.push(runOperation(work, operation));

@@ -2,7 +2,7 @@ import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Sql, type Store, writeEvents } from '@agent-service/store';
 import { LRUCache } from 'lru-cache';
 import { type Ledger, OPENING_CREDITS, OPENING_GRANT, tenantKey, type UserAccount } from '../domain/accounts.ts';
-import { runBatch } from '../domain/batch.ts';
+import { applyOperations } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { CreditEvent, Hold, LedgerState, Outcome } from '../domain/state.ts';
 import { addLedger, findLedger, type LoadedState, loadState, lockLedger } from '../store/load.ts';
@@ -75,7 +75,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
   }
 
   async function trySave(tenant: Tenant, loaded: LoadedState, operations: readonly Operation[]): Promise<Outcome | undefined> {
-    const outcome = runBatch(loaded.state, now(), operations);
+    const outcome = applyOperations(loaded.state, now(), operations);
     if (events && outcome.events.length > 0) return undefined;
     const stamp = await saveOutcome(store.sql, tenant, loaded, outcome);
     if (stamp === undefined) {
@@ -89,7 +89,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
 
   async function runLocked(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
     const loaded = await loadLocked(sql, tenant, operations, now);
-    const outcome = runBatch(loaded.state, now(), operations);
+    const outcome = applyOperations(loaded.state, now(), operations);
     await saveLocked(sql, tenant, loaded, outcome);
     if (events) await writeEvents(sql, toEvents(tenant, outcome.events));
     return { outcome, ledger: outcome.ledger ?? loaded.state.ledger };
@@ -139,7 +139,7 @@ async function openLedger(sql: Sql, tenant: Tenant, now: () => number): Promise<
   if (amount === 0) return;
   const grants: Operation[] = [{ kind: 'grant', id: OPENING_GRANT, amount }];
   const loaded = await requireState(sql, tenant, grants);
-  await saveLocked(sql, tenant, loaded, runBatch(loaded.state, now(), grants));
+  await saveLocked(sql, tenant, loaded, applyOperations(loaded.state, now(), grants));
 }
 
 const partitionedTables = ['usage_records', 'transfers'];

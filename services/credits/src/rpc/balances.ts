@@ -2,7 +2,7 @@ import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tena
 import { once, writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
-import { runBatch } from '../domain/batch.ts';
+import { applyOperations } from '../domain/batch.ts';
 import type { Allocation, ReadOperation, Refusal, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
 
@@ -29,7 +29,7 @@ export const getUserBalance = (deps: CreditsDeps): RpcOf<'credits', 'getUserBala
 async function readUser({ store, ledgers, queue, now }: CreditsDeps, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
   const ledger = await ledgers.find(tenant);
   const users = await findUsers(store.sql, tenant, new Set([read.userId]));
-  const { results, ledger: changed } = runBatch({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
+  const { results, ledger: changed } = applyOperations({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
   const [result] = results;
   return result && changed === null ? result : await queue.submit(tenant, read, call.expiresAt - performance.now());
 }

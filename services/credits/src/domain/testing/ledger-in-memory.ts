@@ -1,5 +1,5 @@
 import { newLedger, type UserAccount } from '../accounts.ts';
-import { runBatch } from '../batch.ts';
+import { applyOperations } from '../batch.ts';
 import { monthOf } from '../calendar.ts';
 import type { TenantFigures, UserFigures } from '../equations.ts';
 import type { Operation, Result } from '../operations.ts';
@@ -22,7 +22,7 @@ export class LedgerInMemory {
 
   /** Runs one batch on the frozen rows that it touches, and stores the outcome. */
   run(now: number, operations: readonly Operation[]): Outcome {
-    const outcome = runBatch(this.#load(operations), now, operations);
+    const outcome = applyOperations(this.#load(operations), now, operations);
     this.ledger = outcome.ledger ?? this.ledger;
     for (const user of outcome.users) this.users.set(user.userId, user);
     for (const hold of outcome.holds) this.holds.set(hold.id, hold);
