@@ -15,7 +15,7 @@ const ask = (more: object = {}, signal?: AbortSignal) =>
     ...(signal && { signal }),
   });
 
-test('answers whole and as a stream with the same words and usage, and remembers what it was requests', async () => {
+test('answers whole and as a stream with the same words and usage, and records its requests', async () => {
   const whole = (await (await ask()).json()) as { choices: { message: { content: string } }[]; usage: object };
   const events = (await (await ask({ stream: true })).text()).split('\n\n').filter((line) => line && line !== 'data: [DONE]');
   const parsed = events.map(

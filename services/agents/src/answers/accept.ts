@@ -114,7 +114,7 @@ export class Acceptance {
     });
   }
 
-  /** An earlier run of the batch may have withHold credits for messages that are refused or attached to another answer now. */
+  /** An earlier run of the batch may hold credits for messages that are now refused or attached to another answer. */
   #releaseUnused(decisions: readonly Decision[]): void {
     const isUnused = ({ admission, message }: Decision) =>
       (admission.kind === 'refuse' || admission.kind === 'attach') && this.#mayBeHeld.has(message);

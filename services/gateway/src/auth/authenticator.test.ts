@@ -63,7 +63,7 @@ describe('the lease', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('an answer that took longer than the lease is requests for again, and is never used', async () => {
+  test('an answer that took longer than the lease is requested again, and is never used', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     answer = async () => void (nowMs += 1_000);
     const authenticator = open();
@@ -107,7 +107,7 @@ test('a token that has come to its end is refused within its lease', async () =>
   expect(requests).toHaveLength(1);
 });
 
-test('questions of one moment travel together, and one token is requests about once', async () => {
+test('concurrent tokens share one call, and each token is sent once', async () => {
   for (const letter of 'abc') verdicts[key(letter)] = { principal: principal(letter), endsAt: Number.POSITIVE_INFINITY };
   const authenticator = open();
   const tokens = ['a', 'b', 'a', 'c', 'a'].map(key);
@@ -124,7 +124,7 @@ test('a text that cannot be a token is refused without a call', async () => {
   expect(requests).toEqual([]);
 });
 
-test('a replica of identity that hangs is not the last one requests; a refusal to answer is', async () => {
+test('after a timeout another replica of identity is called; after a refusal none is', async () => {
   verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
   answer = async () => {
     if (requests.length < 3) throw new ServiceError('deadline_exceeded');

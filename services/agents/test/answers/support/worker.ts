@@ -6,11 +6,11 @@ import { z } from 'zod';
 
 /** A worker that the test scripts: real jobs, and a model that takes a moment and counts. */
 export interface ScriptedWorker {
-  /** How often the model was requests for an answer. */
+  /** How often the model was called for an answer. */
   readonly requests: Map<string, number>;
   /** Answers whose result was acknowledged, and how often. */
   readonly stored: Map<string, number>;
-  /** Answers that the model was asked for again although a result had been acknowledged. */
+  /** Answers that the model was called for again although a result had been acknowledged. */
   readonly wasted: string[];
   stop(): Promise<void>;
 }
