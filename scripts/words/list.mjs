@@ -34,7 +34,7 @@ export const wordsOfNames = {
   disown: 'releaseUnused',
   lender: 'pool',
   ender: 'endAnswer',
-  steadiness: 'healthyFor',
+  steadiness: 'health',
   whoever: 'caller',
   whose: 'owner',
   anew: 'again',

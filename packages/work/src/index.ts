@@ -1,5 +1,5 @@
 export { type Batcher, type BatchFailure, createBatcher, type TenantLanes } from './batcher.ts';
-export { HealthyFor, redispatchUnbegunWork } from './redispatch.ts';
+export { HealthTracker, redispatchUnbegunWork } from './redispatch.ts';
 export { createBackoff, type RetryPolicy, retry } from './retry.ts';
 export { RetryQueue, retryDue } from './retry-queue.ts';
 export { runBatch } from './run-batch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { HealthyFor, type RedispatchReason, redispatchUnbegunWork } from './redispatch.ts';
+import { HealthTracker, type RedispatchReason, redispatchUnbegunWork } from './redispatch.ts';
 
 describe('redispatch of unbegun work', () => {
   interface Row {
@@ -47,27 +47,27 @@ describe('redispatch of unbegun work', () => {
   });
 });
 
-describe('HealthyFor', () => {
+describe('HealthTracker', () => {
   test('counts from its start while successes follow each other', () => {
     let now = 0;
-    const healthyFor = new HealthyFor(() => now);
-    for (; now < 6_000; now += 1_000) healthyFor.success();
-    expect(healthyFor.isAtLeast(6_000)).toBe(true);
-    expect(healthyFor.isAtLeast(6_001)).toBe(false);
+    const health = new HealthTracker(() => now);
+    for (; now < 6_000; now += 1_000) health.success();
+    expect(health.isHealthyFor(6_000)).toBe(true);
+    expect(health.isHealthyFor(6_001)).toBe(false);
   });
 
   test('starts again after a failure, and after a gap in which the process was frozen', () => {
     let now = 60_000;
-    const healthyFor = new HealthyFor(() => now);
-    healthyFor.failure();
+    const health = new HealthTracker(() => now);
+    health.failure();
     now += 3_000;
-    healthyFor.success();
-    expect(healthyFor.isAtLeast(3_000)).toBe(true);
+    health.success();
+    expect(health.isHealthyFor(3_000)).toBe(true);
     now += 4_001;
-    expect(healthyFor.isAtLeast(0)).toBe(false);
-    healthyFor.success();
-    expect(healthyFor.isAtLeast(1)).toBe(false);
+    expect(health.isHealthyFor(0)).toBe(false);
+    health.success();
+    expect(health.isHealthyFor(1)).toBe(false);
     now += 1;
-    expect(healthyFor.isAtLeast(1)).toBe(true);
+    expect(health.isHealthyFor(1)).toBe(true);
   });
 });

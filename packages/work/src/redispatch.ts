@@ -1,5 +1,5 @@
 /**
- * The lease-and-redispatch protocol of work whose truth is a row and whose job in the queue only wakes a worker.
+ * The redispatch protocol of work whose truth is a row and whose job in the queue only wakes a worker.
  *
  * - A row is dispatched under a number, and its job carries that number: dispatching again makes another job.
  * - A worker begins a row by a conditional update. A row that is begun is held by a lease, which the worker renews, or by its job, which
@@ -12,7 +12,7 @@ export type RedispatchReason = 'lost' | 'doubtful';
 export interface RedispatchOptions<Row> {
   /** For each row: true where the queue knows its job. */
   readonly isKnown: (rows: readonly Row[]) => Promise<readonly boolean[]>;
-  /** A known job that is replaced. Without it none is: the queue itself finds the jobs of dead workers. */
+  /** A known job that is replaced. If absent, no known job is replaced: the queue itself finds the jobs of dead workers. */
   readonly isDoubtful?: (row: Row) => boolean;
   /** Dispatches rows again, unless they were begun, ended or dispatched in the meantime. Called only with rows. */
   readonly redispatch: (reason: RedispatchReason, rows: readonly Row[]) => Promise<void>;
@@ -35,14 +35,14 @@ export async function redispatchUnbegunWork<Row>(
   if (lost.length > 0) await redispatch('lost', lost);
 }
 
-/** Longer between two successes than this, and the process was frozen or starved. */
+/** After a longer gap between two successes the process was frozen or starved. */
 const maxGapMs = 4_000;
 
 /**
  * How long this process has been awake and its database available. After an outage of either, workers first get time to renew their
- * leases: until then none is taken for expired.
+ * leases: until then no lease counts as expired.
  */
-export class HealthyFor {
+export class HealthTracker {
   readonly #clock: () => number;
   #since: number;
   #last: number;
@@ -64,7 +64,7 @@ export class HealthyFor {
     this.#last = this.#since;
   }
 
-  isAtLeast(ms: number): boolean {
+  isHealthyFor(ms: number): boolean {
     return this.#clock() - this.#since >= ms && this.#clock() - this.#last <= maxGapMs;
   }
 }

@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { HealthyFor } from '@agent-service/work';
+import { HealthTracker } from '@agent-service/work';
 import { Acceptance } from './accept.ts';
 import { createBegin, createLeases } from './attempts.ts';
 import { type AnswersServiceDeps, createAnswersDeps } from './deps.ts';
@@ -51,7 +51,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
     failAnswersOfAgent: ({ sql }, { organizationId, environment }, agentId) =>
       endAnswers.failAnswersOfAgent(sql, { organizationId, environment }, agentId),
   };
-  return { answers, deps: { ...deps, dispatcher, endAnswers, settlements, releases, healthyFor: new HealthyFor() } };
+  return { answers, deps: { ...deps, dispatcher, endAnswers, settlements, releases, health: new HealthTracker() } };
 }
 
 export const answerStatements = {

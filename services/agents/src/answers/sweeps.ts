@@ -1,6 +1,6 @@
 import { checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
-import { type HealthyFor, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
+import { type HealthTracker, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
 import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
 import { redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
@@ -21,7 +21,7 @@ import { type Settlement, takeDueReleases, takeDueSettlements } from './store/en
 import { countAnswers } from './store/read.ts';
 
 const pageRows = 1_000;
-/** Settlements have the content of their answers, so few are in memory. */
+/** Settlements have the content of their answers, so a page is small. */
 const pageSettlements = 50;
 const pageHolds = 500;
 const listLimitMs = 5_000;
@@ -33,7 +33,7 @@ export interface SweepDeps extends AnswersDeps {
   readonly endAnswers: EndAnswers;
   readonly settlements: RetryQueue<Settlement>;
   readonly releases: Releases;
-  readonly healthyFor: HealthyFor;
+  readonly health: HealthTracker;
 }
 
 /** A full page is followed by the next at once. */
@@ -49,9 +49,9 @@ export const retrySettlements = ({ store, settlements, now }: SweepDeps): Promis
 
 /** Ends answers past their deadline, and gives another job to those that have lost their worker or their job. */
 export async function processDue(deps: SweepDeps): Promise<number> {
-  const { store, now, endAnswers, healthyFor } = deps;
+  const { store, now, endAnswers, health } = deps;
   // After an outage of this process or its database, workers first get time to renew their leases.
-  const expired = healthyFor.isAtLeast(healthyMs) ? await takeExpired(store.sql, pageRows, now()) : [];
+  const expired = health.isHealthyFor(healthyMs) ? await takeExpired(store.sql, pageRows, now()) : [];
   await redispatchOrFail(deps, endAnswers, expired, 'lease');
   const overdue = [await failOverdue(deps, 'running'), await failOverdue(deps, 'waiting')];
   const unbegun = await takeUnbegun(store.sql, pageRows, now());
@@ -135,15 +135,15 @@ const second = 1_000;
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Every replica sweeps; rows that one has locked the others skip. */
+/** Every replica sweeps; `skip locked` lets replicas share the rows. */
 export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   const { process, store, dispatcher, metrics, now } = deps;
   const partitions = createMessagePartitions(store);
   await partitions.ensure(now());
   startSweep(process, 'message partitions', hour, () => partitions.ensure(now()).then(() => 0));
-  const look = shareLooks(() => lookForWork(deps));
+  const findShared = shareResult(() => findAndReport(deps));
   const sweepWhereDue = (name: string, isDue: (due: DueWork) => boolean, step: () => Promise<number>) =>
-    startSweep(process, name, second, async () => (isDue(await look()) ? step() : 0));
+    startSweep(process, name, second, async () => (isDue(await findShared()) ? step() : 0));
   sweepWhereDue(
     'pending releases',
     ({ releasing }) => releasing,
@@ -173,28 +173,28 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   });
 }
 
-/** Looks what is due. A look that succeeds shows that this process is awake and its database available. */
-async function lookForWork({ store, limits, now, healthyFor }: SweepDeps): Promise<DueWork> {
+/** Finds what is due. A query that succeeds shows that this process is awake and its database available. */
+async function findAndReport({ store, limits, now, health }: SweepDeps): Promise<DueWork> {
   try {
     const due = await findDueWork(store.sql, limits.inFlight, now());
-    healthyFor.success();
+    health.success();
     return due;
   } catch (cause) {
-    healthyFor.failure();
+    health.failure();
     throw cause;
   }
 }
 
 const sharedForMs = 500;
 
-/** One look serves the sweeps that ask for it within half a second. */
-export function shareLooks<Found>(look: () => Promise<Found>, elapsed = () => performance.now()): () => Promise<Found> {
-  let latest: Promise<Found> | undefined;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+/** Calls within half a second share one run and its result. */
+export function shareResult<Result>(run: () => Promise<Result>, elapsed = () => performance.now()): () => Promise<Result> {
+  let latest: Promise<Result> | undefined;
+  let ranAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (latest && elapsed() - lookedAt < sharedForMs) return latest;
-    lookedAt = elapsed();
-    latest = look();
+    if (latest && elapsed() - ranAt < sharedForMs) return latest;
+    ranAt = elapsed();
+    latest = run();
     return latest;
   };
 }

@@ -15,7 +15,7 @@ const staleJobs = 10_000;
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose({ limits: { inFlight: 200_000, waiting: 200_000 } });
-  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
+  Object.assign(rig.deps, { health: { success: () => undefined, failure: () => undefined, isHealthyFor: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
 afterEach(() => rig.sql('truncate answers, answer_lines, messages'));
@@ -57,22 +57,22 @@ test(`a dead worker's answers are given to another in the first round, with ${ba
   expect(await countOf(`id like 'msg_dead_%' and state = 'dispatched' and lost_leases = 1`)).toBe(200);
 }, 60_000);
 
-test('a look for the jobs of a backlog comes to all of them at once, less often the longer they wait', async () => {
+test('the jobs of a backlog are all checked in one second, less often the longer they wait', async () => {
   await addRows({ prefix: 'msg_waits_', count: 3_500, state: 'dispatched', dueInMs: unbegunMs });
-  const looks: number[] = [];
+  const checkedAt: number[] = [];
   rig.known = ({ answerId }) => answerId !== '';
   for (let second = 0; second < 60; second += 1) {
     rig.clock.now += 1_000;
     let rounds = 0;
     for (let done = 1; done > 0; rounds += 1) done = await processDue(rig.deps);
-    if (rounds > 1) looks.push(second + 1);
+    if (rounds > 1) checkedAt.push(second + 1);
   }
   rig.known = undefined;
   // After 5 s, then when it has waited twice as long; at 20 s each gets a second job, whose checks start again.
-  expect(looks).toEqual([5, 10, 20, 25, 30, 40, 60]);
+  expect(checkedAt).toEqual([5, 10, 20, 25, 30, 40, 60]);
 }, 60_000);
 
-test('a priority changes only when at most half of the older answers are left, in the write of the look', async () => {
+test('a priority changes only when at most half of the older answers are left, in the write of the check', async () => {
   await addRows({ prefix: 'msg_old_', count: 40, state: 'running', dueInMs: leaseMs, tenants: 1 });
   await addRows({ prefix: 'msg_waits_', count: 20, state: 'dispatched', dueInMs: -1, tenants: 1 });
   await rig.sql(`update answers set priority = 41 + substr(id, 11)::integer where id like 'msg_waits_%'`);
@@ -80,22 +80,22 @@ test('a priority changes only when at most half of the older answers are left, i
     (await rig.sql<{ priority: number }>(`select priority from answers where id like 'msg_waits_%' order by id`)).map(
       (row) => row.priority,
     );
-  const look = async () => {
+  const check = async () => {
     await rig.sql(`update answers set due = to_timestamp(0) where id like 'msg_waits_%'`);
     rig.prioritized.length = 0;
     await processDue(rig.deps);
   };
   const first = await priorities();
   await rig.sql(`delete from answers where id in (select id from answers where id like 'msg_old_%' order by id limit 15)`);
-  await look();
+  await check();
   expect(await priorities()).toEqual(first);
   expect(rig.prioritized).toEqual([]);
   await rig.sql(`delete from answers where id in (select id from answers where id like 'msg_old_%' order by id limit 20)`);
-  await look();
+  await check();
   // 5 older ones are left: the nth waits behind 4 + n, which is at most half of 40 + n as long as n is below 33.
   expect(await priorities()).toEqual(first.map((_, n) => 6 + n));
   expect(rig.prioritized).toHaveLength(20);
-  await look();
+  await check();
   expect(rig.prioritized).toEqual([]);
 }, 30_000);
 

@@ -6,7 +6,7 @@ import { type Composition, compose, environment, newMessage, organizationId, unt
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose();
-  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
+  Object.assign(rig.deps, { health: { success: () => undefined, failure: () => undefined, isHealthyFor: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
 afterEach(() => {

@@ -3,7 +3,7 @@ import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { dispatchNext, findDueWork } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
-import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements, shareLooks } from '../../src/answers/sweeps.ts';
+import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements, shareResult } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
 import { agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 
@@ -11,7 +11,7 @@ let rig: Composition;
 let steady = true;
 beforeAll(async () => {
   rig = await compose({ limits: { inFlight: 2, waiting: 3 } });
-  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => steady } });
+  Object.assign(rig.deps, { health: { success: () => undefined, failure: () => undefined, isHealthyFor: () => steady } });
 }, 30_000);
 afterAll(() => rig.stop());
 
@@ -56,7 +56,7 @@ async function start(more: Parameters<typeof newMessage>[1] = {}): Promise<strin
   return message.id;
 }
 
-test('a lease that runs out gives the answer to another, and what the first brings later is refused', async () => {
+test('after an expired lease the answer runs elsewhere, and the first attempt’s late result is refused', async () => {
   const id = await start();
   await begin(id, 'first');
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
@@ -110,7 +110,7 @@ test('a job that Redis has lost is added again; one that it knows is not touched
   expect(jobsOf(known)).toEqual([1, 2]);
 });
 
-test('an answer past its deadline fails, and its worker is told to stop', async () => {
+test('an answer past its deadline fails, and its worker is notified to stop', async () => {
   const id = await start();
   const waiting = [await start(), await start()];
   await begin(id);
@@ -121,7 +121,7 @@ test('an answer past its deadline fails, and its worker is told to stop', async 
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'not_found' });
 });
 
-test('beyond the limit answers wait, the oldest goes first, and a full line refuses', async () => {
+test('beyond the limit answers wait, the oldest goes first, and a full queue refuses', async () => {
   const ids = [await start(), await start(), await start(), await start(), await start()];
   expect(ids.map((id) => jobsOf(id))).toEqual([[1], [1], [], [], []]);
   await expect(start()).rejects.toThrow('too_many_waiting');
@@ -175,7 +175,7 @@ test('a hold that may have been granted is released, and its id accepts nothing 
   ).toEqual([]);
 });
 
-test('an id whose hold was given back is not accepted by an acceptance that got the hold before', async () => {
+test('an id whose hold was released is not accepted by an acceptance that obtained the hold before', async () => {
   const message = newMessage(rig.clock.now);
   const { hold } = rig.ledger.client;
   // The hold is made, and another process releases it before the acceptance commits.
@@ -328,18 +328,18 @@ test('a deleted agent’s answers fail at once, with more of them than one step 
   );
 });
 
-test('sweeps that look at the same time share one look, and the next look is a new one', async () => {
-  let [looks, elapsed] = [0, 0];
-  const look = shareLooks(
-    async () => ++looks,
+test('sweeps that run at the same time share one query for due work, and a later sweep queries again', async () => {
+  let [queries, elapsed] = [0, 0];
+  const findShared = shareResult(
+    async () => ++queries,
     () => elapsed,
   );
-  expect(await Promise.all([look(), look(), look()])).toEqual([1, 1, 1]);
+  expect(await Promise.all([findShared(), findShared(), findShared()])).toEqual([1, 1, 1]);
   elapsed = 600;
-  expect(await look()).toBe(2);
+  expect(await findShared()).toBe(2);
 });
 
-test('a look lists what is due, and is empty where the sweeps would find nothing', async () => {
+test('the query for due work lists what is due, and is empty where the sweeps would find nothing', async () => {
   const due = () => findDueWork(rig.deps.store.sql, rig.deps.limits.inFlight, rig.clock.now);
   const nothing = { waiting: false, dispatched: false, running: false, settling: false, releasing: false, heldUp: false };
   const id = await start();

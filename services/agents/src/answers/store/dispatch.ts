@@ -200,7 +200,7 @@ const dueWork = `select ${select({
   heldUp: isHeldUp,
 })}`;
 
-/** Looks what is due; each of the sweeps would need one statement or more to find nothing. */
+/** Finds what is due for all sweeps in one statement; without it, each idle sweep would run a statement or more. */
 export async function findDueWork(sql: Sql, inFlight: number, now: number): Promise<DueWork> {
   const [row] = await sql<DueWork>(dueWork, [now, inFlight]);
   return row as DueWork;
