@@ -123,7 +123,7 @@ describe('an answer’s stream', () => {
     ]);
   });
 
-  test('voids before its end what is no beginning of the answer', async () => {
+  test('discards before its end a text that is not a prefix of the answer', async () => {
     const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     for (const reply of [startedReply(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
     const { response, reader } = await connected();

@@ -5,7 +5,7 @@ import { caller } from '../../test/support/gateway.ts';
 import { createAnswers } from './answers.ts';
 import { type AnswerKey, WaiterRegistry } from './waiters.ts';
 
-const question = { agentId: 'agt_1', conversationId: '', message: 'How much?', contextJson: '' };
+const newMessage = { agentId: 'agt_1', conversationId: '', message: 'How much?', contextJson: '' };
 
 /** Answers of a process whose clock stands still, so that no round of reading back ever comes. */
 function answersWithoutTime({ attached }: { attached: boolean }) {
@@ -33,14 +33,14 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
 
 test('a repeat under an Idempotency-Key reads the first answer at once, since its reply may have been sent before', async () => {
   const { answers, reads, call } = answersWithoutTime({ attached: true });
-  const message = await answers.wait(question, call, new AbortController().signal);
+  const message = await answers.wait(newMessage, call, new AbortController().signal);
   expect(message.id).toBe('msg_first');
   expect(reads).toEqual([{ organizationId: 'org_m', environment: 'live', answerId: 'msg_first' }]);
 });
 
 test('a new message reads nothing before a second has passed', async () => {
   const { answers, waits, reads, call } = answersWithoutTime({ attached: false });
-  const answer = answers.wait(question, call, new AbortController().signal);
+  const answer = answers.wait(newMessage, call, new AbortController().signal);
   await pause(0);
   waits.tick();
   expect(reads).toEqual([]);

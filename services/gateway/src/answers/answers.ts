@@ -5,8 +5,8 @@ import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
 import type { AnswerKey, AnswerState, Waiter, WaiterRegistry } from './waiters.ts';
 
-/** A message of a caller to an agent. */
-export interface Question {
+/** A message of a caller to an agent, before it is accepted. */
+export interface NewMessage {
   readonly agentId: string;
   readonly conversationId: string;
   readonly message: string;
@@ -23,11 +23,11 @@ interface StreamedAnswer {
 /** Sends messages and waits for their answers. */
 export interface Answers {
   /** Waits for the answer, up to the wait limit. */
-  wait(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
+  wait(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
   /** Waits for the acceptance only, and returns the message with its status. */
-  accept(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
+  accept(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
   /** Waits for the acceptance; the stream writes the answer. */
-  stream(question: Question, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
+  stream(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
   /** Waits until an answer of the caller's tenant has ended or was deleted, or the time or the wait limit is over. */
   waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
 }
@@ -90,25 +90,25 @@ export function createAnswers({ start, cancel, read, readRecord, waits, replyCha
   }
 
   return {
-    async wait(question, call, disconnected) {
+    async wait(newMessage, call, disconnected) {
       const { waiter, ended } = createEndWaiter(disconnected);
-      const item = itemOf(question, call, replyChannel, false);
+      const item = itemOf(newMessage, call, replyChannel, false);
       const { started, wait } = await begin(disconnected, item, call, waiter, () => now() + waitMs);
       const end = await ended;
       wait.close();
       return messageOf(end, started);
     },
-    async accept(question, call, disconnected) {
-      const item = itemOf(question, call, '', false);
+    async accept(newMessage, call, disconnected) {
+      const item = itemOf(newMessage, call, '', false);
       const started = await startFor(disconnected, item, call);
-      if (!started.attached) return queued(question, started);
+      if (!started.attached) return queued(newMessage, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(requirePrincipal(call), started.answerId));
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
     waitUntilEnded: createWait({ waits, waitMs, now }),
-    async stream(question, call, disconnected, ids) {
+    async stream(newMessage, call, disconnected, ids) {
       const stream = new AnswerStream({
         requestId: call.requestId,
         now,
@@ -116,7 +116,7 @@ export function createAnswers({ start, cancel, read, readRecord, waits, replyCha
         hasIds: ids !== undefined,
         resumeFrom: ids?.resumeFrom,
       });
-      const item = itemOf(question, call, replyChannel, true);
+      const item = itemOf(newMessage, call, replyChannel, true);
       const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
       const close = () => wait.close();
@@ -151,10 +151,10 @@ const createWait =
     wait.close();
   };
 
-function itemOf(question: Question, call: CallContext, replyChannel: string, stream: boolean): StartItem {
+function itemOf(newMessage: NewMessage, call: CallContext, replyChannel: string, stream: boolean): StartItem {
   const { organizationId, environment, userId, credentialId, scopes, admin } = requirePrincipal(call);
   return {
-    ...question,
+    ...newMessage,
     principal: { organizationId, environment, userId, credentialId, scopes: [...scopes], admin },
     answerId: newId('msg'),
     replyChannel,
@@ -179,7 +179,7 @@ function messageOf(end: End, { answerId: messageId, conversationId }: StartedAns
 }
 
 /** An answer that no worker has begun. */
-const queued = ({ agentId }: Question, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
+const queued = ({ agentId }: NewMessage, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
   id: answerId,
   conversationId,
   agentId,

@@ -24,7 +24,7 @@ function room() {
     clock,
     reads,
     states,
-    /** Time passes in the steps in which it is looked at, and what was asked is answered. */
+    /** Advances the clock in steps, with a tick and the replies to its reads in each. */
     async pass(ms: number) {
       for (const end = clock.now + ms; clock.now < end; ) {
         clock.now += 200;
@@ -47,8 +47,8 @@ function listener() {
 
 const ended = (id: string) => ({ kind: 'ended' as const, id, message: answerMessage(id) });
 
-describe('who waits', () => {
-  test('hears of their own answer, and of nothing after they left', () => {
+describe('the waiter registry', () => {
+  test('notifies a waiter of its own answer, and of nothing after its close', () => {
     const { waits } = room();
     const [ours, theirs] = [listener(), listener()];
     const wait = waits.open(keyOf('msg_1'), ours.waiter);
@@ -60,7 +60,7 @@ describe('who waits', () => {
     expect([ours.received, theirs.received, waits.size]).toEqual([['started'], [], 1]);
   });
 
-  test('shares an answer with others, and takes only their own place away', () => {
+  test('gives an answer to each of its waiters, and removes only the waiter that closes', () => {
     const { waits } = room();
     const both = [listener(), listener()];
     const [first] = both.map(({ waiter }) => waits.open(keyOf('msg_1'), waiter));
@@ -69,7 +69,7 @@ describe('who waits', () => {
     expect(both.map(({ received }) => received)).toEqual([[], ['ended']]);
   });
 
-  test('moves with the answer when it is another one’s that was asked for before', async () => {
+  test('moves a waiter to the answer that an earlier request with the same key started', async () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_new'), waiter);

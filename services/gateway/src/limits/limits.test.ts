@@ -115,7 +115,7 @@ describe('limits that outlast Redis', () => {
     expect((await limiter.take(rules)).states[0]).toMatchObject({ count: 1, resetMs: windowMs });
   });
 
-  test('leave a failing Redis alone for a moment and come back by themselves', async () => {
+  test('skip a failing Redis for a while, then use it again', async () => {
     let nowMs = 0;
     const now = () => nowMs;
     const shared = failing();

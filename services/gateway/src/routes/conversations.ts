@@ -2,7 +2,7 @@ import { required, ServiceError, withCall } from '@agent-service/contracts';
 import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { parseEventId } from '../answers/answer-stream.ts';
-import type { Answers, Question } from '../answers/answers.ts';
+import type { Answers, NewMessage } from '../answers/answers.ts';
 import { preferredWait, prefersAsync, wantsEvents } from '../routing/negotiation.ts';
 import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
@@ -273,14 +273,14 @@ export const sendMessage = route({
   ],
   async handler(request, { answers }) {
     const { headers, params, call, disconnected } = request;
-    const question = questionOf(request);
+    const newMessage = newMessageOf(request);
     if (prefersAsync(headers.Prefer)) {
-      const data = toMessage(await answers.accept(question, call, disconnected()));
+      const data = toMessage(await answers.accept(newMessage, call, disconnected()));
       const headers = ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async', 'Retry-After', readAfter];
       return reply({ data }, { status: 202, headers });
     }
-    if (wantsEvents(headers.Accept)) return streamed(question, request, answers);
-    return { data: toMessage(await answers.wait(question, call, disconnected())) };
+    if (wantsEvents(headers.Accept)) return streamed(newMessage, request, answers);
+    return { data: toMessage(await answers.wait(newMessage, call, disconnected())) };
   },
 });
 
@@ -319,7 +319,7 @@ export const streamMessage = route({
   successHeaders: ['Content-Location'],
   errors: ['agent_not_active', 'conversation_busy', 'credits_exhausted', 'user_limit_reached', 'too_many_waiting'],
   handler: (request, { answers }) =>
-    streamed(questionOf(request), request, answers, {
+    streamed(newMessageOf(request), request, answers, {
       resumeFrom: resumePosition(request.headers['Last-Event-ID'], request.call.idempotency),
     }),
 });
@@ -334,7 +334,7 @@ function resumePosition(lastEventId: string | undefined, idempotency: object | u
   return resumeFrom;
 }
 
-const questionOf = ({ params, body }: Request): Question => ({
+const newMessageOf = ({ params, body }: Request): NewMessage => ({
   agentId: params.agent_id,
   conversationId: body.conversation_id ?? '',
   message: body.message,
@@ -342,12 +342,12 @@ const questionOf = ({ params, body }: Request): Question => ({
 });
 
 async function streamed(
-  question: Question,
+  newMessage: NewMessage,
   { params, call, disconnected }: Request,
   answers: Answers,
   ids?: Parameters<Answers['stream']>[3],
 ) {
-  const { started, stream } = await answers.stream(question, call, disconnected(), ids);
+  const { started, stream } = await answers.stream(newMessage, call, disconnected(), ids);
   const accepted = { messageId: started.answerId, conversationId: started.conversationId };
   return withoutBody({
     headers: ['Content-Location', messagePath(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
