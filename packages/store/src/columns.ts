@@ -48,7 +48,7 @@ export const columnValues = <Key extends string>(
     }),
   ) as Record<Key, string>;
 
-/** An insert whose columns stand beside their values. */
+/** An insert from a map of columns to values. */
 export const insertInto = (table: string, values: Readonly<Record<string, string>>): string =>
   `insert into ${table} (${Object.keys(values).join(', ')}) select ${Object.values(values).join(', ')}`;
 

@@ -113,8 +113,8 @@ const clears = async (key: Map<number, Buffer>) =>
 test('values under older keys are sealed again under the newest, which then opens all of them, and the log reports it once', async () => {
   await store(keys([1, a]), 230);
   await store(keys([2, b]), 30, 'org_2');
-  const { turn, events, older, unopened } = replica(keys([1, a], [2, b], [3, c]));
-  await turn();
+  const { rotate, events, older, unopened } = replica(keys([1, a], [2, b], [3, c]));
+  await rotate();
   expect(await versions()).toEqual(['3']);
   const expected = [
     ...Array.from({ length: 230 }, (_, index) => clearOf(index)),
@@ -122,7 +122,7 @@ test('values under older keys are sealed again under the newest, which then open
   ];
   expect(await clears(keys([3, c]))).toEqual(expected);
   expect([await older(), await unopened()]).toEqual([{ 'secrets.sealed': 0 }, { 'secrets.sealed': 0 }]);
-  await turn();
+  await rotate();
   expect(events).toEqual([
     { level: 'info', event: 'encryption_keys_unused', setting: 'ENCRYPTION_KEYS', versions: [1, 2], sealing: 3, resealed: 260 },
   ]);
@@ -131,8 +131,8 @@ test('values under older keys are sealed again under the newest, which then open
 test('with a single key nothing is sealed again and nothing is reported', async () => {
   await store(keys([1, a]), 3);
   const before = await rows();
-  const { turn, events, older } = replica(keys([1, a]));
-  await turn();
+  const { rotate, events, older } = replica(keys([1, a]));
+  await rotate();
   expect(await rows()).toEqual(before);
   expect([events, await older()]).toEqual([[], { 'secrets.sealed': 0 }]);
 });
@@ -140,7 +140,7 @@ test('with a single key nothing is sealed again and nothing is reported', async 
 test('replicas can run at the same time: each value is sealed again once', async () => {
   await store(keys([1, a]), 150);
   const replicas = [1, 2, 3].map(() => replica(keys([1, a], [2, b])));
-  await Promise.all(replicas.map(({ turn }) => turn()));
+  await Promise.all(replicas.map(({ rotate }) => rotate()));
   const done = replicas.map(({ events }) => Number(events.at(-1)?.['resealed']));
   expect(done.reduce((sum, count) => sum + count, 0)).toBe(150);
   expect(await clears(keys([2, b]))).toEqual(Array.from({ length: 150 }, (_, index) => clearOf(index)));
@@ -159,20 +159,20 @@ test('a value that is changed or removed during the rotation stays changed or re
     }
     return await sql(statement, values);
   };
-  const { turn, events } = replica(keys([1, a], [2, b]), { run: interrupting });
-  await turn();
+  const { rotate, events } = replica(keys([1, a], [2, b]), { run: interrupting });
+  await rotate();
   const [first, second, third] = await rows();
   expect(createCipher(keys([2, b])).decrypt(first?.sealed ?? '', contextOf({ tenant: 'org', id: '00000' }))).toBe(clearOf(0));
   expect([second?.sealed, third?.sealed]).toEqual([written, null]);
   expect(events).toMatchObject([{ event: 'encryption_keys_unused', resealed: 1 }]);
 });
 
-test('a value that a replica with the old settings seals under the old key is found by the next turn', async () => {
+test('a value that a replica with the old settings seals under the old key is found by the next rotation', async () => {
   await store(keys([1, a]), 1);
-  const { turn, events, older } = replica(keys([1, a], [2, b]));
-  await turn();
+  const { rotate, events, older } = replica(keys([1, a], [2, b]));
+  await rotate();
   await store(keys([1, a]), 1, 'late');
-  await turn();
+  await rotate();
   expect([await versions(), await older()]).toEqual([['2'], { 'secrets.sealed': 0 }]);
   expect(events.map(({ event }) => event)).toEqual(['encryption_keys_unused']);
 });
@@ -180,9 +180,9 @@ test('a value that a replica with the old settings seals under the old key is fo
 test('a value whose key is not configured is reported with the setting and the version, and does not stop the others from being sealed again', async () => {
   await store(keys([1, a]), 2);
   await store(keys([7, c]), 3, 'orphans');
-  const { turn, events, unopened, older } = replica(keys([1, a], [2, b]));
-  await turn();
-  await turn();
+  const { rotate, events, unopened, older } = replica(keys([1, a], [2, b]));
+  await rotate();
+  await rotate();
   expect(await versions()).toEqual(['2', '7']);
   const faults = events.filter(({ level }) => level === 'error');
   expect(faults).toMatchObject([
@@ -192,15 +192,15 @@ test('a value whose key is not configured is reported with the setting and the v
   expect([await unopened(), await older()]).toEqual([{ 'secrets.sealed': 3 }, { 'secrets.sealed': 0 }]);
   // The operator adds the key again.
   const repaired = replica(keys([2, b], [7, c]));
-  await repaired.turn();
+  await repaired.rotate();
   expect(await repaired.unopened()).toEqual({ 'secrets.sealed': 0 });
 });
 
 test('a different key under a known version is detected, also under the newest version', async () => {
   await store(keys([1, a]), 2);
   await store(keys([2, b]), 2, 'newest');
-  const { turn, events, older, unopened } = replica(keys([1, c], [2, c]));
-  await turn();
+  const { rotate, events, older, unopened } = replica(keys([1, c], [2, c]));
+  await rotate();
   expect(events.filter(({ level }) => level === 'error')).toMatchObject([
     { version: 1, values: 2 },
     { version: 2, values: 1 },
@@ -213,8 +213,8 @@ test('a different key under a known version is detected, also under the newest v
 
 test('a value that was never sealed is counted, and no part of it is reported', async () => {
   await sql(`insert into secrets values ('org', 'clear', 'hunter:2 in clear'), ('org', 'none', null), ('org', 'empty', '')`);
-  const { turn, events, unopened } = replica(keys([1, a], [2, b]));
-  await turn();
+  const { rotate, events, unopened } = replica(keys([1, a], [2, b]));
+  await rotate();
   expect(await unopened()).toEqual({ 'secrets.sealed': 1 });
   expect(events[0]).toMatchObject({ level: 'error', version: 'none', values: 1 });
   expect(`${JSON.stringify(events)}${String(events[0]?.['err'])}`).not.toContain('hunter');
@@ -222,11 +222,11 @@ test('a value that was never sealed is counted, and no part of it is reported', 
 
 test('values that expire are not sealed again', async () => {
   await sql('insert into responses values ($1, $2)', ['one', JSON.stringify({ secret: sealOne(keys([1, a]), 'org', 'one', 'x') })]);
-  const { turn, events, older } = replica(keys([1, a], [2, b]), { fields: [secrets, expiring] });
-  await turn();
+  const { rotate, events, older } = replica(keys([1, a], [2, b]), { fields: [secrets, expiring] });
+  await rotate();
   expect([await older(), events]).toEqual([{ 'secrets.sealed': 0, 'responses.response': 1 }, []]);
   await sql('delete from responses');
-  await turn();
+  await rotate();
   expect(await older()).toEqual({ 'secrets.sealed': 0, 'responses.response': 0 });
   expect(events).toMatchObject([{ event: 'encryption_keys_unused' }]);
 });
@@ -239,12 +239,12 @@ test('a new key only opens values until every replica can have it; when one of t
   await early.inspect();
   expect(sealed()).toBe('1:');
   time = 599_999;
-  await early.turn();
+  await early.rotate();
   expect([sealed(), await versions(), await early.older(), early.events]).toEqual(['1:', ['1'], { 'secrets.sealed': 2 }, []]);
   const late = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
   await late.inspect();
   time = 600_000;
-  await early.turn();
+  await early.rotate();
   expect([sealed(), await versions()]).toEqual(['2:', ['2']]);
   await late.inspect();
   expect(late.cipher.encrypt('x', 'y')).toMatch(/^2:/);
@@ -261,7 +261,7 @@ test('a stopping process ends between two steps and reports nothing about values
   const logger = { info: (event: unknown) => events.push(event), error: (event: unknown) => events.push(event) } as unknown as Logger;
   const config = { ENCRYPTION_KEYS: keys([1, a], [2, b]), ENCRYPTION_KEY_AHEAD_SECONDS: 0 };
   const process = { logger, metrics: createMetrics('test'), stopping: stop.signal };
-  await createRotation(process, { sql: stopAtOnce }, config, [secrets]).turn();
+  await createRotation(process, { sql: stopAtOnce }, config, [secrets]).rotate();
   expect([await versions(), events]).toEqual([['2', '1'], []]);
 });
 
@@ -276,7 +276,7 @@ test('no statement scans a whole table', async () => {
     statements.set(statement, values);
     return await sql(statement, values);
   };
-  await replica(keys([1, a], [2, b]), { run: watched, fields: [secrets, expiring] }).turn();
+  await replica(keys([1, a], [2, b]), { run: watched, fields: [secrets, expiring] }).rotate();
   expect(statements.size).toBe(4);
   for (const [statement, values] of statements) {
     const plan = await sql<{ 'QUERY PLAN': string }>(`explain ${statement}`, values);

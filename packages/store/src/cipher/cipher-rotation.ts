@@ -21,7 +21,7 @@ export async function openCipher(
 ): Promise<Cipher> {
   const rotation = createRotation(process, store, config, fields);
   await rotation.inspect();
-  startSweep(process, 'encryption keys', everyMs, () => rotation.turn().then(() => 0));
+  startSweep(process, 'encryption keys', everyMs, () => rotation.rotate().then(() => 0));
   return rotation.cipher;
 }
 
@@ -37,7 +37,7 @@ interface Rotation {
   /** Counts the values under each key, and selects the key that seals. */
   inspect(): Promise<readonly Stock[]>;
   /** Seals values under older keys again and reports. */
-  turn(): Promise<void>;
+  rotate(): Promise<void>;
 }
 
 export function createRotation(
@@ -80,7 +80,7 @@ export function createRotation(
   return {
     cipher,
     inspect,
-    async turn() {
+    async rotate() {
       const before = await inspect();
       const walks = new Map<string, Walked>();
       for (const stock of before) walks.set(keyOf(stock), await walk(stock));
@@ -158,7 +158,7 @@ interface Finding {
   readonly cause?: unknown;
 }
 
-interface Turn {
+interface RotationResult {
   readonly findings: readonly Finding[];
   /** The version that seals. */
   readonly sealing: number;
@@ -174,7 +174,7 @@ interface KeyReportOptions {
 function createKeyReport(
   { metrics, logger }: Pick<ProcessContext, 'metrics' | 'logger'>,
   { fields, configured }: KeyReportOptions,
-): (turn: Turn) => void {
+): (result: RotationResult) => void {
   const older = metrics.gauge('sealed_values_under_older_keys', 'Values that wait to be sealed under the newest key', ['place']);
   const unopened = metrics.gauge('sealed_values_unopened', 'Values that none of the configured keys opens', ['place']);
   const newest = Math.max(...configured);
