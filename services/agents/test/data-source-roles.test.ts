@@ -72,8 +72,8 @@ test('a server that moved to another port is not reported; one on another host t
   dropRoles(process, mine, connectionOf(old.url), undefined);
   await until('it is told', async () => logged.length === 3);
   expect(logged).toEqual([
-    ['debug', 'data_source_roles_left'],
-    ['warn', 'data_source_roles_left'],
-    ['warn', 'data_source_roles_left'],
+    ['debug', 'data_source_roles_not_dropped'],
+    ['warn', 'data_source_roles_not_dropped'],
+    ['warn', 'data_source_roles_not_dropped'],
   ]);
 });

@@ -61,7 +61,7 @@ test('a database that answers is connected, and everything but its password can 
   for (const text of [JSON.stringify([dataSource, listed, tested]), await stored()]) expect(text).not.toContain(password);
 });
 
-test('what is no database is refused with the reason, and the former connection stays', async () => {
+test('a URL that is not a database is refused with the reason, and the former connection stays', async () => {
   const mine = tenant();
   await connect(mine);
   const wrong = ['', 'mysql://u:p@h/d', 'postgres://h', `${urlOf()}?options=-c%20role=x`, `${urlOf()}?sslmode=sometimes`];

@@ -82,7 +82,7 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
   }
 }, 30_000);
 
-test('what is still being answered is waited for, and leaves nothing behind', async () => {
+test('deletion waits for pending answers, and then removes everything', async () => {
   const agentId = await createAgent(agents.gateway);
   const talk = new StoredConversations(agents.database, ownerOf(agentId, 'usr_1'));
   const conversationId = await talk.begin(start);

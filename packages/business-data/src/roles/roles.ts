@@ -11,7 +11,7 @@ import { planRole, type RolePlan, rolePassword } from './role-plan.ts';
 /** An event about roles for the operator; it holds no data and no secret. */
 export interface RoleNotice {
   readonly level: 'info' | 'warn';
-  readonly event: 'data_source_role_not_used' | 'data_source_role_denied' | 'data_source_roles_left';
+  readonly event: 'data_source_role_not_used' | 'data_source_role_denied' | 'data_source_roles_not_dropped';
   readonly tenant: string;
   /** The name of a role, or the prefix of the names of all roles of the tenant. */
   readonly role: string;
@@ -152,7 +152,7 @@ function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
     },
     used: (role: string): void => void reported.delete(role),
     denied: (role: string): void => onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role, reason: denial }),
-    left: (role: string, reason: string): void => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason }),
+    left: (role: string, reason: string): void => onNotice({ level: 'warn', event: 'data_source_roles_not_dropped', tenant, role, reason }),
   };
 }
 

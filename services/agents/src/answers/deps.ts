@@ -41,7 +41,7 @@ export interface AnswersDeps
   readonly slowTenants: SlowTenants;
 }
 
-/** Batches of slow tenants that a process runs at once: as many of its database connections as they may keep busy. */
+/** Batches of slow tenants that a process runs at once; also the number of connections that they may use. */
 const permitsOfSlowTenants = 3;
 
 export function createAnswersDeps(process: ProcessContext, serviceDeps: AnswersServiceDeps): AnswersDeps {
@@ -154,7 +154,7 @@ export interface AnswerJobs {
   prioritize(answers: readonly Dispatched[]): void;
   /** Removes jobs that no worker has taken. A sweep removes what is left. */
   remove(answers: readonly QueuedKey[]): void;
-  /** Removes the jobs before the answers' present ones. */
+  /** Removes the previous jobs of the answers. */
   removePrevious(answers: readonly Dispatched[]): void;
   list(queue: Queue, cursor: string | undefined): Promise<JobPage>;
 }

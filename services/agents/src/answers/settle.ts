@@ -192,7 +192,7 @@ export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, end
     if (rows.length > 0) deps.eventRelay?.nudge();
   }
 
-  /** The hold was released, or never existed: only a fault of this service brings that about. */
+  /** The hold was released, or never existed: only a bug causes this. */
   function logRefusal({ id, organizationId }: AnswerKey, code: string): void {
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
   }

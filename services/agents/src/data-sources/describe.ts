@@ -45,11 +45,15 @@ export const describeDataSource = ({ store, sources, cursors, logger }: DataSour
 
 async function readTables(source: DataSource) {
   const read = async () => ({ catalog: await source.catalog(), roleGate: await source.roleGate() });
-  const { catalog, roleGate } = await withTimeout(read(), surveyTimeoutMs, () => new DataFailure('timeout', 'The tables came too late.'));
+  const { catalog, roleGate } = await withTimeout(
+    read(),
+    surveyTimeoutMs,
+    () => new DataFailure('timeout', 'The data source did not list its tables in time.'),
+  );
   return { ...catalog, roleGate: { active: roleGate.isActive, reason: roleGate.reason } };
 }
 
-/** Throws what is no failure of the data source. */
+/** Rethrows errors that are not failures of the data source. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof DataFailure) return reasons[cause.kind] ?? otherReason;
   if (cause instanceof ServiceError && cause.code === 'data_source_unavailable') return otherReason;

@@ -127,7 +127,7 @@ export function dropRoles(
     (counts) => logger.info({ event: 'data_source_roles_dropped', ...logFieldsOf(tenant), ...counts }),
     (cause: unknown) => {
       const hasMoved = difference === 'port' && cause instanceof DataFailure && cause.kind === 'unavailable';
-      logger[hasMoved ? 'debug' : 'warn']({ event: 'data_source_roles_left', ...logFieldsOf(tenant), err: cause });
+      logger[hasMoved ? 'debug' : 'warn']({ event: 'data_source_roles_not_dropped', ...logFieldsOf(tenant), err: cause });
     },
   );
 }

@@ -34,7 +34,7 @@ afterAll(async () => {
   await database?.drop();
 }, 30_000);
 
-test('a frozen replica of credits fails no hold: what it does not answer in time is tried on another', async () => {
+test('a frozen replica of credits fails no hold: a call that it does not answer in time is retried on another replica', async () => {
   const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ permits: 3 }) };
   const hold = (n: number) => {
     const id = newId('msg');

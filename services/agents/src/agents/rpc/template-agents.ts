@@ -18,8 +18,8 @@ interface Activation {
 
 type ActivationRequest = Parameters<RpcOf<'agents', 'activateTemplateAgent'>['handle']>[0];
 
-/** A try fails when the agent exists at the insert and is deleted before the next look-up. */
-const maxTries = 5;
+/** An attempt fails if the agent exists at the insert and is deleted before the next look-up. */
+const maxAttempts = 5;
 
 export const activateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'activateTemplateAgent'> => ({
   allow: { ...services('templates'), scope: 'templates:write' },
@@ -70,7 +70,7 @@ function readRequest({ templateId, definition: message, name, model }: Activatio
 
 /** One of several concurrent activations inserts the agent; the others wait for its transaction and find the agent active. */
 async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, activation: Activation): Promise<Agent> {
-  for (let left = maxTries; left > 0; left -= 1) {
+  for (let left = maxAttempts; left > 0; left -= 1) {
     const existing = await lockTemplateAgent(transaction.em, tenantOf(call), activation.templateId);
     if (existing?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: existing.id } });
     requireNoMissingTables(activation.missing);

@@ -89,8 +89,8 @@ const situations = `
     inFlight: 'line.in_flight',
     conversationFound: 'conversation.id is not null',
     conversationBusy: 'busy.id is not null',
-    acceptedBy: 'said.user_id',
-    acceptedAgent: 'said.agent_id',
+    acceptedBy: 'message.user_id',
+    acceptedAgent: 'message.agent_id',
   })}
   from items i
   left join lateral (select * from agents a where ${sameTenant('a', 'i')} and a.id = i.agent_id limit 1) agent on true
@@ -104,7 +104,7 @@ const situations = `
       and b.conversation_id collate "C" = i.conversation_id and b.state <> 'releasing' limit 1) busy on true
   left join lateral (
     select m.user_id, m.agent_id from messages m
-    where ${sameTenant('m', 'i')} and m.id = i.user_message_id and m.created_at = ${at('i.user_message_at')} limit 1) said on true
+    where ${sameTenant('m', 'i')} and m.id = i.user_message_id and m.created_at = ${at('i.user_message_at')} limit 1) message on true
   order by i.n`;
 
 type Keyed = Tenant & { readonly n: number; readonly idempotencyScope: string };

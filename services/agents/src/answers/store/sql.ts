@@ -103,4 +103,5 @@ export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, creat
 
 /** The assistant's message of item `i`, read by its whole key. */
 export const assistantMessage = `
-  select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant' limit 1`;
+  select * from messages message where ${sameKey('message', 'i')} and message.created_at = ${at('i.created_at')}
+    and message.role = 'assistant' limit 1`;

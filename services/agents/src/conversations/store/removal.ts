@@ -11,11 +11,11 @@ const graceSeconds = 30;
 export async function shortenConversation(sql: Sql, { organizationId, environment }: Tenant, id: string): Promise<void> {
   const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
   await sql(
-    `with gone as (
+    `with deleted as (
        delete from messages where ${mine} and created_at >= (
          select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
        returning 1)
-     update conversations set message_count = message_count - (select count(*) from gone)
+     update conversations set message_count = message_count - (select count(*) from deleted)
      where organization_id = $1 and environment = $2 and id = $3`,
     [organizationId, environment, id],
   );
