@@ -19,8 +19,7 @@ const factsShare = 1 / 4;
 
 /**
  * Builds the prompt: instructions, facts and output format as the system prompt, the conversation, the caller's context, the newest message. The oldest
- * exchanges are left out when there is too little room. Roles alternate, because servers whose templates know only turns refuse
- * anything else.
+ * exchanges are left out when there is too little room. Roles alternate, because the chat templates of some servers require it.
  */
 export function buildPrompt({ instructions, facts, context, history, message, output }: PromptInput, tokens: number): Prompt {
   const factsBytes = Math.min(maxFactsBytes, bytesOfTokens(Math.max(0, tokens) * factsShare));
@@ -142,5 +141,5 @@ const bytesPerToken = 3;
  */
 export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 
-/** So many bytes are estimated as at most this number of tokens. */
+/** The largest size whose estimate is `tokens`. */
 export const bytesOfTokens = (tokens: number): number => Math.floor(tokens) * bytesPerToken;

@@ -36,7 +36,7 @@ describe('the breaker', () => {
     pauses.length = 0;
     const failure = await refusal(ask(models));
     expect(pauses).toEqual([5_000]);
-    expect(failure).toMatchObject({ code: 'provider_error', details: { reason: 'left_alone' } });
+    expect(failure).toMatchObject({ code: 'provider_error', details: { reason: 'circuit_open' } });
     expect(endpoints.calls().main).toBe(callsBefore);
     pass(5_000);
     await fail(models);

@@ -20,7 +20,7 @@ export function isCountedNoun(pass: Pass, { base, subject, isTerm, quantity }: C
   if (!first || (shape === 'figure' && (operation !== 'count' || count === undefined) && !distinct)) return true;
   if (distinct) return subject !== undefined && first.tables.includes(subject);
   const isNamed = first.tables.some((table) => table === base || table === subject);
-  return isNamed || (subject === undefined && standsFor(pass, base, first));
+  return isNamed || (subject === undefined && represents(pass, base, first));
 }
 
 /** `how many chairs did we buy`: chairs are products, and not the orders for them. */
@@ -32,8 +32,8 @@ function countsValues(pass: Pass, base: Table, subject: Table | undefined, at: n
   return values.length > 0 && tables.length === 0 && !isOwn && !pass.tiles.slice(at + 1).some((tile) => tile.tables.length > 0);
 }
 
-/** Stock may stand for products: rows of a table that no word names, and that refer to what is named. */
-const standsFor = (pass: Pass, base: Table, { tables }: Tile) =>
+/** Stock may represent products: rows of a table that no word names, and that refer to a table that a word names. */
+const represents = (pass: Pass, base: Table, { tables }: Tile) =>
   !pass.tiles.some((tile) => tile.tables.includes(base)) &&
   base.foreignKeys.some(({ table }) => tables.some(({ name }) => name === table)) &&
   pass.mentions('over', 'under', 'atMost', 'late');
@@ -53,7 +53,7 @@ interface Words {
 function wordsOfFigure(pass: Pass): Words {
   const [at] = pass.find('average', 'median', 'sum');
   const tag = at === undefined ? undefined : (['average', 'median', 'sum'] as const).find((one) => pass.has(at, one));
-  // `how many pending and how many cancelled` are two figures, and a phone number is none.
+  // `how many pending and how many cancelled` are two figures; `phone number` is not a count.
   const isNumber = (one: number) => pass.tiles[one]?.words[0]?.lower === 'number' && (pass.tiles[one - 1]?.values.length ?? 0) > 0;
   return {
     counts: pass
@@ -68,7 +68,7 @@ function wordsOfFigure(pass: Pass): Words {
 
 const plain = { distinct: undefined, ofGroups: undefined } as const;
 
-/** Which figure is asked for; undefined where the words ask for another one than the candidate has. */
+/** The figure that the words request; undefined if they request a figure that the candidate lacks. */
 export function figureOf(pass: Pass, candidate: Candidate, dimensions: readonly Dimension[], order: Order | undefined): Figure | undefined {
   const words = wordsOfFigure(pass);
   const { quantity } = candidate;
@@ -143,7 +143,7 @@ function contradicts(
   const isDuration = unit === 'days' && candidate.tiles.some((one) => pass.has(one, 'days'));
   if (aggregate === 'sum' && (isDuration || (order && at !== undefined && at < order.at))) return true;
   const isRanked = order !== undefined && !/^(best|worst|strongest|weakest)$/.test(order.word);
-  if (isUnsaid(pass, candidate) && at === undefined && amounts.length === 0 && !isRanked) return true;
+  if (isUnstated(pass, candidate) && at === undefined && amounts.length === 0 && !isRanked) return true;
   return isStateOfRows(pass, candidate, at !== undefined || amounts.length > 0);
 }
 
@@ -165,7 +165,7 @@ function amountOf(
   return isSum(pass, candidate, quantity, dimensions.length > 0 || amounts.length > 0) ? figure('sum') : undefined;
 }
 
-/** The largest order is a row, and the highest salary has its owner beside it; else it is a number, of which a total has no highest one. */
+/** The largest order is a row, and the highest salary has its owner beside it; else it is a number, and a total has no maximum. */
 function extreme(pass: Pass, candidate: Candidate, quantity: Quantity, { order }: Order): Figure | undefined {
   const isRows = isOfRows(pass, candidate);
   if (candidate.operation === 'sum' && !isRows) return undefined;
@@ -177,18 +177,18 @@ function extreme(pass: Pass, candidate: Candidate, quantity: Quantity, { order }
 const isOfRows = (pass: Pass, { base }: Candidate): boolean => pass.tiles.some(({ tables }) => tables.includes(base));
 
 /** True for a number that the question names without saying that it is added up. */
-function isSum(pass: Pass, { base, tiles }: Candidate, quantity: Quantity, isAsked: boolean): boolean {
+function isSum(pass: Pass, { base, tiles }: Candidate, quantity: Quantity, isRequested: boolean): boolean {
   const label = labelColumn(base)?.name;
   const isOneRow = pass.tiles.some(({ values }) => values.some(({ table, column }) => table === base.name && column === label));
   if (isOneRow) return true;
   if (!isAdditive(quantity)) return false;
-  const isSaid = isAsked || pass.mentions('howMuch', 'worth', 'sum');
-  if (!isSaid && isAmountOf(pass, tiles)) pass.assumed.push(`added up the ${quantity.label}`);
-  return isSaid || isAmountOf(pass, tiles);
+  const isStated = isRequested || pass.mentions('howMuch', 'worth', 'sum');
+  if (!isStated && isAmountOf(pass, tiles)) pass.assumed.push(`added up the ${quantity.label}`);
+  return isStated || isAmountOf(pass, tiles);
 }
 
 /** No word names the number: `customers without cancelled orders` asks for no total of orders. */
-const isUnsaid = (pass: Pass, { quantity, isTerm, tiles, base }: Candidate): boolean =>
+const isUnstated = (pass: Pass, { quantity, isTerm, tiles, base }: Candidate): boolean =>
   isTerm === undefined &&
   quantity?.column !== undefined &&
   comparisonsOf(pass).length === 0 &&
@@ -221,7 +221,7 @@ function countsDays(pass: Pass, [count]: readonly number[], { quantity, tiles }:
 
 const namesFigure = ({ tables, concepts, tags }: Tile): boolean => tables.length > 0 || concepts.length > 0 || tags.includes('days');
 
-/** Sold is money, unless pieces, a number or products are mentioned; the number of orders is none of pieces. */
+/** Sold is money, unless pieces, a number or products are mentioned; the number of orders is not a number of pieces. */
 function countsPieces(pass: Pass, { tiles }: Candidate, dimensions: readonly Dimension[]): boolean {
   const [count] = pass.find('count');
   const counted = count === undefined ? undefined : pass.tiles[pass.beside(count, 1)];
@@ -229,8 +229,8 @@ function countsPieces(pass: Pass, { tiles }: Candidate, dimensions: readonly Dim
   const words = pass.tiles.flatMap(({ words: own, columns }, at) =>
     tiles.includes(at) || columns.some(({ column }) => column.name === 'quantity') ? own.map(({ lower }) => lower) : [],
   );
-  const isSaid = words.some((word) => /unit|quantity|sell(ing|er)|item|piece|stock|hand|bought|purchased/.test(word));
-  return isSaid || count !== undefined || dimensions.some((one) => one.kind === 'column' && one.table === 'products');
+  const isStated = words.some((word) => /unit|quantity|sell(ing|er)|item|piece|stock|hand|bought|purchased/.test(word));
+  return isStated || count !== undefined || dimensions.some((one) => one.kind === 'column' && one.table === 'products');
 }
 
 /** `amount of bills not yet paid` */

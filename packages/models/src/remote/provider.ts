@@ -47,7 +47,7 @@ async function answer(
   const route = createRoute(endpoints, conditions);
   const json = request.output.format === 'json';
   const transcript = json ? createJsonTranscript(stream ? onDelta : () => undefined) : createTranscript({ onDelta, onRestart });
-  const listener = { signal, onText: transcript.add, onTry: transcript.begin };
+  const listener = { signal, onText: transcript.add, onAttempt: transcript.begin };
   let promptTokens = prompt.tokens;
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 

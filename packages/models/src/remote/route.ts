@@ -8,8 +8,8 @@ import { ModelFailure } from './failure.ts';
 interface RouteListener {
   readonly signal: AbortSignal;
   onText(text: string): void;
-  /** Called before each attempt, which voids the text of the one before. */
-  onTry(): void;
+  /** Called before each attempt, which discards the text of the one before. */
+  onAttempt(): void;
 }
 
 /** The calls of one answer to its tier's endpoints. */
@@ -54,11 +54,11 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
   async function tryEndpoint(request: ChatRequest, listener: RouteListener): Promise<Outcome> {
     const isLast = at === endpoints.length - 1;
     let failure: ModelFailure | undefined;
-    for (let tries = 1; ; tries += 1) {
-      const outcome = await tryOnce(request, listener, tries > 1 && isLast);
+    for (let attempts = 1; ; attempts += 1) {
+      const outcome = await tryOnce(request, listener, attempts > 1 && isLast);
       if ('step' in outcome || outcome.failure === undefined) return 'step' in outcome ? outcome : { failure };
       failure = outcome.failure;
-      const pauseMs = pauseBeforeRetry(failure, tries, conditions.random);
+      const pauseMs = pauseBeforeRetry(failure, attempts, conditions.random);
       if (pauseMs === undefined) return { failure };
       await conditions.pause(pauseMs, listener.signal);
     }
@@ -69,7 +69,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     const endpoint = endpoints[at];
     const permit = endpoint?.breaker.enter({ continues });
     if (!endpoint || !permit) return { failure: undefined };
-    listener.onTry();
+    listener.onAttempt();
     try {
       const step = await endpoint.call(request, listener);
       permit.succeed();
@@ -96,7 +96,7 @@ const breakerOpenMessage =
   'The model provider has been failing and gets no calls for some seconds. Try again in a moment. No credits were charged.';
 
 function noAnswer(last: ModelFailure | undefined): ServiceError {
-  if (!last) return new ServiceError('provider_error', { message: breakerOpenMessage, details: { reason: 'left_alone' } });
+  if (!last) return new ServiceError('provider_error', { message: breakerOpenMessage, details: { reason: 'circuit_open' } });
   const message = last.kind === 'filtered' ? filteredMessage : undefined;
   return new ServiceError('provider_error', { message, details: { reason: last.kind }, cause: last });
 }
@@ -106,9 +106,9 @@ const pausesMs = [500, 1_000] as const;
 const jitter = 0.2;
 const longestRetryAfterMs = 10_000;
 
-/** How long to wait before the next try at the same endpoint; undefined if there is none. */
-export function pauseBeforeRetry(failure: ModelFailure, triesSoFar: number, random: () => number): number | undefined {
-  const pauseMs = pausesMs[triesSoFar - 1];
+/** How long to wait before the next attempt at the same endpoint; undefined if there is none. */
+export function pauseBeforeRetry(failure: ModelFailure, attempts: number, random: () => number): number | undefined {
+  const pauseMs = pausesMs[attempts - 1];
   const { retryAfterMs = 0 } = failure;
   if (!failure.isTemporary || pauseMs === undefined || retryAfterMs > longestRetryAfterMs) return undefined;
   return Math.max(pauseMs, retryAfterMs) * (1 + jitter * random());
