@@ -49,7 +49,7 @@ export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): 
     const addresses = await resolve(name);
     if (addresses.length === 0) throw new NameNotFound(`${name} has no address`);
     if (!addresses.every((address) => isReachable(address, allowed)))
-      throw new AddressRefused(`${name} leads to a private or reserved address`);
+      throw new AddressRefused(`${name} resolves to a private or reserved address`);
     return addresses.map((address) => ({ address, family: isIP(address) }));
   }
 

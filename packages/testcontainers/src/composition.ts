@@ -46,7 +46,7 @@ export async function startComposition({
 
 type Keep = <Part extends { stop(): Promise<unknown> }>(part: Part) => Part;
 
-/** Both at once; when one fails, the other one is kept first and so stopped. */
+/** Starts both at once; when one fails, the other is registered first, so that `stop` stops it. */
 async function startServers(postgresImage: string, redisImage: string, network: Awaited<ReturnType<Network['start']>>, keep: Keep) {
   const starts = [
     new PostgreSqlContainer(postgresImage)

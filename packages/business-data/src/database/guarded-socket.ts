@@ -11,7 +11,7 @@ export function requireReachable(host: string, allowed: readonly IpNetwork[]): v
 export const unreachable = (cause?: unknown): DataFailure =>
   new DataFailure(
     'refused',
-    'The host of the data source leads to a private or reserved address. An operator of the service can allow its network with DATA_SOURCE_ALLOWED_NETWORKS.',
+    'The host of the data source resolves to a private or reserved address. An operator of the service can allow its network with DATA_SOURCE_ALLOWED_NETWORKS.',
     cause,
   );
 

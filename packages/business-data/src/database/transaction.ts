@@ -21,7 +21,7 @@ export type Run = (text: string, values?: readonly (string | null)[]) => Promise
 
 /** A database in which statements run, as one account or role. */
 export interface Transactions {
-  /** Runs the work in one transaction within the limits. A writing one commits when the work resolves; a reading one is rolled back by the reset. */
+  /** Runs the work in one transaction within the limits. A read-write transaction commits when the work resolves; a read-only one is rolled back by the reset. */
   transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
@@ -94,7 +94,7 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
   }
 }
 
-/** Not `unavailable`, because a model that reads fewer rows gets them. */
+/** Not `unavailable`, because a query for fewer rows can succeed. */
 const overBudget = () =>
   new DataFailure('failed', 'The results of queries use too much memory at the moment. Read fewer rows, or try again.');
 

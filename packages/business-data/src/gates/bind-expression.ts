@@ -171,7 +171,7 @@ const isText = (node: unknown): boolean => isTree(fieldsOf(node, 'A_Const')?.['s
 function bindOperator({ kind, name, lexpr, rexpr }: Tree, context: Context, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, context, binder), bindExpression(rexpr, context, binder)];
   const operator = namesOf(name)?.at(-1) ?? '';
-  // The type may be a domain over a shape, whose operators cannot be stopped, and whose `+` makes it longer.
+  // The type may be a domain over a geometric type, whose operators cannot be stopped, and whose `+` makes it longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
   if (operator === '@?' || (operator === '@@' && (isText(rexpr) || binder.mayBeJsonpath()))) sizeOfPath(rexpr, left);
   if (matching.has(operator)) requireBoundedComparison(operator, left, right);

@@ -22,7 +22,7 @@ export const operators: Policy = { services: [operatorService] };
 /** For these services themselves, without a principal. */
 export const services = (...names: string[]): Policy => ({ services: names });
 
-/** Throws when the policy does not let this caller in. The gateway has asked before; this is the second lock. */
+/** Throws when the policy does not let this caller in. The gateway checks first; this check does not rely on it. */
 export function enforce(policy: Policy, caller: Caller): void {
   if (!policy.services.includes(caller.service)) throw new ServiceError('service_forbidden');
   if (caller.service === operatorService) return;

@@ -22,7 +22,7 @@ interface ClientOptions {
   /** The name of the calling service. */
   as: string;
   config: ClientConfig;
-  /** Is told the time that health answers carry. */
+  /** Receives the time in health responses. */
   clock?: ClockSampler;
 }
 
@@ -151,12 +151,12 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   const { method, body, expiresAt, inherited, counter } = sending;
   let isSignedAgain = false;
   let isExchanged = false;
-  /** True after a failure of which the replica has done nothing. */
+  /** True after a failure that proves that the replica did not run the call. */
   const mayRepeat = (error: GrpcError): boolean => {
     const challenge = isSignedAgain ? undefined : challengeOf(error);
     // A replica of the version before exchanges does not know them.
     if (challenge === undefined) return error.code === status.UNIMPLEMENTED && isExchanged && !replica.exchange.carries(body);
-    // The replica started a moment ago, or was not heard of for a while.
+    // The replica started a moment ago, or sent nothing for a while.
     isSignedAgain = true;
     replica.challenge = challenge;
     return true;

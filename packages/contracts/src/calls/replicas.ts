@@ -5,7 +5,7 @@ import { Channel, type ChannelCredentials, type ChannelInterface, type ChannelOp
 import { ServiceError } from '../errors/service-error.ts';
 import { Exchange } from '../exchange/client.ts';
 
-const lookEveryMs = 500;
+const refreshEveryMs = 500;
 /** A replica that serves and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
 const checkServingEveryMs = 2_000;
 const resolveEveryMs = 5_000;
@@ -110,13 +110,13 @@ export class ReplicaSet {
 
   async #start(): Promise<void> {
     await this.#resolve();
-    this.#timer ??= setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#timer ??= setInterval(() => this.#refresh(), refreshEveryMs).unref();
     const checks = Promise.all(this.#replicas.map((replica) => this.check(replica)));
     if (this.#settings.isCheckedFirst) await checks;
     this.#isStarted = true;
   }
 
-  #look(): void {
+  #refresh(): void {
     for (const replica of this.#replicas) if (isCheckDue(replica)) void this.check(replica);
     const isDue = performance.now() - this.#resolvedAt > resolveEveryMs;
     // The known addresses stay in use while the names cannot be resolved.
@@ -181,7 +181,7 @@ function closeReplica({ channel, exchange }: Replica): void {
 
 function isCheckDue({ state, inFlight, heardAt, checkedAt }: Replica): boolean {
   const now = performance.now();
-  const owesAnswer = inFlight > 0 && now - heardAt >= lookEveryMs;
+  const owesAnswer = inFlight > 0 && now - heardAt >= refreshEveryMs;
   return state !== 'serving' || owesAnswer || now - checkedAt >= checkServingEveryMs;
 }
 

@@ -16,7 +16,7 @@ test('a client that disconnects before the answer aborts the signal, also if it 
   expect(abortedWithClient(exchange(true, false)).aborted).toBe(true);
 });
 
-test('who has the answer has not left', () => {
+test('a client that received the answer did not disconnect', () => {
   const answered = exchange(false, true);
   const signal = abortedWithClient(answered);
   answered.response.emit('close');

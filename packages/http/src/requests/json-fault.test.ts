@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { findJsonFault } from './json-fault.ts';
 
 test.each([
-  ['{"a":1,\n "b":2,}', /a name in double quotes must come at line 2, column 8, where something else stands/],
+  ['{"a":1,\n "b":2,}', /a name in double quotes must come at line 2, column 8, where there is something else/],
   ['{"a":1', /a comma or the closing bracket must come at line 1, column 7, where it ends/],
   ["{'a':1}", /a name in double quotes or } must come at line 1, column 2/],
   ['{"a" 1}', /a colon must come at line 1, column 6/],

@@ -68,6 +68,6 @@ function describe(text: string, at: number, state: Expected): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;
   const column = at - before.lastIndexOf('\n');
-  const actual = at >= text.length ? 'it ends' : 'something else stands';
+  const actual = at >= text.length ? 'it ends' : 'there is something else';
   return `The body is not valid JSON: ${expected[state]} must come at line ${line}, column ${column}, where ${actual}.`;
 }

@@ -38,8 +38,8 @@ export async function takeFolder(folder: string): Promise<Ownership> {
 
 /** The live process that owns the folder, if there is one. */
 export function ownerOf(folder: string): ProcessMark | undefined {
-  const notes = readOwnerFile(ownerFilePath(folder));
-  return notes && isAlive(notes.supervisor) ? notes.supervisor : undefined;
+  const content = readOwnerFile(ownerFilePath(folder));
+  return content && isAlive(content.supervisor) ? content.supervisor : undefined;
 }
 
 /** Stops the processes of the folder's dead owner. */
@@ -58,7 +58,7 @@ function takeOwnerFile(file: string, self: ProcessMark): OwnerFile['processes'] 
   for (;;) {
     if (createOnce(file, { supervisor: self, processes: {} })) return {};
     const owner = readOwnerFile(file);
-    // Released a moment ago.
+    // The owner released it between the two calls.
     if (!owner) continue;
     refuseLiveOwner(file, owner.supervisor);
     const claim = claimOwnership(file, owner.supervisor, self);
@@ -81,7 +81,7 @@ function refuseLiveOwner(file: string, owner: ProcessMark): void {
   );
 }
 
-/** The claim's file; undefined if the caller has to start over. The claim of a process that died is taken over in turn. */
+/** The claim's file; undefined if the caller has to start over. The claim of a process that died is replaced in the same way. */
 function claimOwnership(file: string, dead: ProcessMark, self: ProcessMark): string | undefined {
   const claim = `${file}.after-${dead.pid}-${encodeURIComponent(dead.startTime)}`;
   if (createOnce(claim, { supervisor: self, processes: {} })) return claim;
@@ -94,10 +94,10 @@ function claimOwnership(file: string, dead: ProcessMark, self: ProcessMark): str
 const isSame = (one: ProcessMark | undefined, other: ProcessMark) => one?.pid === other.pid && one.startTime === other.startTime;
 
 /** Creates the file complete and only if there is none: of two that start at once, one wins. */
-function createOnce(file: string, notes: OwnerFile): boolean {
+function createOnce(file: string, content: OwnerFile): boolean {
   // Its name differs from a claim's, so that the winner does not remove it before its writer links it.
   const draft = `${ownerFilePath(dirname(file))}.new.${process.pid}`;
-  writeFileAtomically(draft, JSON.stringify(notes));
+  writeFileAtomically(draft, JSON.stringify(content));
   try {
     linkSync(draft, file);
     return true;

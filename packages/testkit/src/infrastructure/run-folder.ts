@@ -11,7 +11,7 @@ import { sharedInfrastructure } from './settings.ts';
 
 const prefix = 'agent-service-test-';
 
-/** A folder for one run of the tests. Others may pass through it: as root, PostgreSQL runs as a user of its own. */
+/** A folder for one run of the tests. Other users may traverse it (mode x): as root, PostgreSQL runs as a user of its own. */
 export async function makeRunFolder(): Promise<string> {
   return await makeFolder(join(tmpdir(), prefix));
 }
@@ -63,7 +63,7 @@ export async function sweepDeadRuns(): Promise<void> {
   }
 }
 
-/** Between the folder and the note of its owner passes a moment. */
+/** The owner file is written after the folder. */
 function isBeingMade(folder: string): boolean {
   const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   return !existsSync(join(folder, 'supervisor.json')) && age < 60_000;
