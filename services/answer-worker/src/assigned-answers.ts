@@ -17,9 +17,9 @@ interface AssignedAnswersDeps {
 /** Calls that wait at one replica: the others take answers while the response of one is under way. */
 const maxWaits = 4;
 const retryMs = 1_000;
-/** A replica of a version before this way of answers is asked rarely. */
+/** Poll rarely: an older replica does not implement WaitForAnswers. */
 const unsupportedMs = 30_000;
-const lookEveryMs = 2_000;
+const refreshEveryMs = 2_000;
 
 const passing: readonly ErrorCode[] = ['unavailable', 'deadline_exceeded', 'cancelled'];
 
@@ -56,8 +56,8 @@ class AssignedAnswers {
 
   start(): void {
     if (this.#deps.capacity === 0) return;
-    this.#timer = setInterval(() => this.#look(), lookEveryMs);
-    this.#look();
+    this.#timer = setInterval(() => this.#refresh(), refreshEveryMs);
+    this.#refresh();
     this.#process.onStop('waits for answers', () => this.#stop());
   }
 
@@ -71,7 +71,7 @@ class AssignedAnswers {
   }
 
   /** Notices replicas that were added or removed, and capacity that jobs have freed. */
-  #look(): void {
+  #refresh(): void {
     const targets = this.#deps.answers.replicas();
     for (const target of this.#replicas.keys()) if (!targets.includes(target)) this.#replicas.delete(target);
     for (const replica of targets) {
@@ -131,7 +131,7 @@ class AssignedAnswers {
     } catch (cause) {
       const error = ServiceError.from(cause);
       waits.pausedUntil = performance.now() + (passing.includes(error.code) ? retryMs : unsupportedMs);
-      this.#process.logger.debug({ event: 'answers_not_waited_for', replica: waits.replica, code: error.code, err: error });
+      this.#process.logger.debug({ event: 'wait_for_answers_failed', replica: waits.replica, code: error.code, err: error });
       return [];
     }
   }

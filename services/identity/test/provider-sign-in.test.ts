@@ -124,7 +124,7 @@ describe('a sign-in with a provider', () => {
     expect(await outcomeOf(signIn({ email, sub: email }, forge))).toBe('ok');
   });
 
-  test('believes the token alone, and nothing that the portal says beside it', async () => {
+  test('trusts only the token, and nothing that the portal sends with it', async () => {
     const [mine, victim] = [await makePerson(), await makePerson()];
     const claimed = { issuer: provider.issuer, subject: 'account', email: victim.email };
     const { opened } = await signIn({ email: mine.email, sub: 'mine' }, undefined, claimed);

@@ -158,7 +158,7 @@ describe('the data source of an organization', () => {
   });
 });
 
-test('agents believes identity and not the portal: a token that is none, of a key or of a member changes nothing', async () => {
+test('agents trusts identity, not the portal: an invalid token and those of a key or a member change nothing', async () => {
   const { organizationId, userId } = await world.makeOrganization();
   const config = readPortalConfig(world.settings);
   const portal = createClient('agents', { address: world.settings.AGENTS_ADDRESS, as: 'portal', config });

@@ -98,7 +98,7 @@ export function isNewer(version: string, than: string): boolean {
 const { name, description, model, system_prompt, tables, welcome_message } = agentFields;
 const maxRequiredTables = 200;
 
-/** Text that is not blank and that a database can keep. Its limit is that of the agents. */
+/** Text that is not blank and that a database can store. Its limit is that of the agents. */
 const filled = (schema: z.ZodString): z.ZodString =>
   schema
     .refine((value) => value.trim() !== '', 'must not be blank')

@@ -39,7 +39,7 @@ export function createNotifier({ store, identity, mailer, logger, now }: Notifie
     } catch (cause) {
       const isFinal = isPermanent(cause) || now() - toMs(row.createdAt) > abandonedAfterMs;
       logger[isFinal ? 'error' : 'warn']({
-        event: isFinal ? 'notice_given_up' : 'notice_failed',
+        event: isFinal ? 'notice_abandoned' : 'notice_failed',
         notice_id: row.id,
         tries: row.tries + 1,
         err: cause,

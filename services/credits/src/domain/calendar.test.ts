@@ -28,7 +28,7 @@ test('days and months have their own labels', () => {
   expect(periodOf('2026-01-31', 'month')).toEqual({ date: '2026-01-01', month: '2026-01' });
 });
 
-test('the last day of a month knows leap years', () => {
+test('the last day of a month handles leap years', () => {
   expect(['2024-02-10', '2026-02-01', '2026-12-31', '2026-04-30'].map(lastOfMonth)).toEqual([
     '2024-02-29',
     '2026-02-28',

@@ -11,8 +11,8 @@ beforeEach(() => {
   spend(ledger, JANUARY, 'm2', 'u', 5);
 });
 
-function equationsOff(books: TenantFigures): string[] {
-  return checkFigures(books).map(({ account, equation }) => `${account}: ${equation}`);
+function equationsOff(figures: TenantFigures): string[] {
+  return checkFigures(figures).map(({ account, equation }) => `${account}: ${equation}`);
 }
 
 test('consistent figures have no discrepancies', () => {

@@ -18,7 +18,7 @@ import type { LoadedState } from './load.ts';
 
 /**
  * Writes the outcome of a batch in one statement, whatever its size, if the ledger still has the stamp under which it was loaded. Returns
- * the ledger's new stamp; undefined if another process has written the ledger meanwhile, and then nothing is written.
+ * the ledger's new stamp; undefined if another process wrote the ledger first; nothing is written then.
  */
 export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: LoadedState, outcome: Outcome): Promise<string | undefined> {
   const parts = partsOf(state.holds, outcome);
@@ -272,7 +272,7 @@ export const rollups: Readonly<Record<string, readonly string[]>> = {
 function addToRollup(table: string, keys: readonly string[], day: string): string {
   const columns = keys.join(', ');
   return `${table} as (
-    insert into ${table} as kept (organization_id, environment, ${columns}, day, credits, queries, credits_total, queries_total)
+    insert into ${table} as existing (organization_id, environment, ${columns}, day, credits, queries, credits_total, queries_total)
     select $1, $2, ${keys.map((key) => `today.${key}`).join(', ')}, ${day}, today.credits, today.queries,
       today.credits + coalesce(before.credits_total, 0), today.queries + coalesce(before.queries_total, 0)
     from (select ${columns}, sum(credits) as credits, count(*) as queries from used group by ${columns}) as today
@@ -282,8 +282,8 @@ function addToRollup(table: string, keys: readonly string[], day: string): strin
         and day < ${day} order by day desc limit 1
     ) as before on true
     on conflict (organization_id, environment, ${columns}, day) do update set
-      credits = kept.credits + excluded.credits, queries = kept.queries + excluded.queries,
-      credits_total = kept.credits_total + excluded.credits, queries_total = kept.queries_total + excluded.queries
+      credits = existing.credits + excluded.credits, queries = existing.queries + excluded.queries,
+      credits_total = existing.credits_total + excluded.credits, queries_total = existing.queries_total + excluded.queries
   )`;
 }
 
@@ -300,29 +300,29 @@ const countUsers = (day: string, midnight: string) => `newcomers as (
       and known.user_id = today.user_id and known.agent_id = today.agent_id
     where known.last_day is distinct from ${day}
   ), counted as (
-    insert into usage_unique_users as kept (organization_id, environment, agent_id, grain, period, users)
+    insert into usage_unique_users as existing (organization_id, environment, agent_id, grain, period, users)
     select $1, $2, agent_id, grain, date_trunc(grain, ${midnight})::date, count(*)
     from newcomers, unnest(array['day', 'week', 'month']) as grain
     where last_day is null or last_day < date_trunc(grain, ${midnight})
     group by agent_id, grain
-    on conflict (organization_id, environment, agent_id, grain, period) do update set users = kept.users + excluded.users
+    on conflict (organization_id, environment, agent_id, grain, period) do update set users = existing.users + excluded.users
   ), users_of_day as (
-    insert into usage_users as kept (organization_id, environment, user_id, first_day, last_day, credits_total, queries_total)
+    insert into usage_users as existing (organization_id, environment, user_id, first_day, last_day, credits_total, queries_total)
     select $1, $2, user_id, ${day}, ${day}, sum(credits), count(*) from used group by user_id
     on conflict (organization_id, environment, user_id) do update set last_day = excluded.last_day,
-      credits_total = kept.credits_total + excluded.credits_total, queries_total = kept.queries_total + excluded.queries_total
+      credits_total = existing.credits_total + excluded.credits_total, queries_total = existing.queries_total + excluded.queries_total
   ), pairs_of_day as (
-    insert into usage_user_agents as kept (organization_id, environment, user_id, agent_id, first_day, last_day)
+    insert into usage_user_agents as existing (organization_id, environment, user_id, agent_id, first_day, last_day)
     select $1, $2, user_id, agent_id, ${day}, ${day} from newcomers where agent_id <> ''
     on conflict (organization_id, environment, user_id, agent_id) do update set last_day = excluded.last_day
   )`;
 
 /** Keeps the name that an agent had in its last use. */
 const nameAgents = (day: string) => `agents_of_day as (
-    insert into usage_agents as kept (organization_id, environment, agent_id, name, first_day, last_day)
+    insert into usage_agents as existing (organization_id, environment, agent_id, name, first_day, last_day)
     select distinct on (agent_id) $1, $2, agent_id, agent_name, ${day}, ${day} from used order by agent_id, id desc
     on conflict (organization_id, environment, agent_id) do update set name = excluded.name, last_day = excluded.last_day
-    where (kept.name, kept.last_day) <> (excluded.name, excluded.last_day)
+    where (existing.name, existing.last_day) <> (excluded.name, excluded.last_day)
   )`;
 
 const parts = [saveUsers, addTransfers, addHolds, endHolds, addUsage, addOperations].map(({ kind }) => kind);

@@ -55,7 +55,7 @@ export async function isUserEmail(sql: Sql, organizationId: string, email: strin
 
 const isUserEmailStatement = `select 1 from users where organization_id = $1 and lower(email) = lower($2) and email <> ''`;
 
-/** The open ones, the newest first. */
+/** Returns the open invitations, the newest first. */
 export async function listInvitationsOf(sql: Sql, organizationId: string, limit: number): Promise<InvitationRow[]> {
   return (await sql<InvitationRow>(listInvitationsStatement, [organizationId, limit])).map(withTimes);
 }

@@ -17,11 +17,11 @@ export interface SessionRow {
   readonly hasPassword: boolean;
   readonly hasTwoFactor: boolean;
   readonly expiresAt: string;
-  /** Until the session ends unless it is used. */
+  /** Time until the session expires without use. */
   readonly leftMs: number;
   /** It was last used so long ago that the use is worth writing. */
   readonly isStale: boolean;
-  /** The sign-in was a short while ago, so that the person is most likely still there. */
+  /** The sign-in was a short while ago, so that the person is probably present. */
   readonly isFresh: boolean;
 }
 
@@ -130,7 +130,7 @@ export interface SessionCredential {
   readonly endsInMs: number;
 }
 
-/** Those of the sessions that are valid. */
+/** Returns the sessions with these ids that are valid. */
 export async function sessionsById(sql: Sql, ids: readonly string[]): Promise<SessionCredential[]> {
   return ids.length === 0 ? [] : await sql<SessionCredential>(sessionsByIdStatement, [ids]);
 }

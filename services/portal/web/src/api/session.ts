@@ -21,7 +21,7 @@ export interface Session {
 
 export const sessionKey = ['session'];
 
-/** Leaves for a new document, so that no reply, answer or text of a user stays in the memory of the tab for the next one. */
+/** Loads a new document, so that no reply, answer or text of a user stays in the memory of the tab for the next one. */
 export const leaveSession = (path: string): void => location.replace(path);
 
 /** As above, to the sign-in page, which leads back here. */

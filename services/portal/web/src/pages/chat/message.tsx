@@ -64,7 +64,7 @@ export function Answer({ agentId, message }: { agentId: string; message: ListedM
 
 type Query = NonNullable<ListedMessage['queries']>[number];
 
-/** The queries that the answer rests on. */
+/** The queries that the answer was computed from. */
 function Queries({ queries }: { queries: readonly Query[] }) {
   if (queries.length === 0) return null;
   return (
