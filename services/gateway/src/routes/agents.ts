@@ -46,7 +46,7 @@ export const deleteAgent = route({
   path: '/v1/agents/{agent_id}',
   operationId: 'deleteAgent',
   summary: 'Delete an agent with its conversations',
-  description: 'This can not be undone. Answers under way end without a charge.',
+  description: 'This cannot be undone. Answers under way end without a charge.',
   tag: 'Agents',
   auth: 'token',
   scope: 'agents:write',

@@ -289,7 +289,7 @@ const readAfter = '1';
 
 const resumable = `A stream of server-sent events, each with an id. After a lost connection send the same request again, to any replica, with the same
 \`Idempotency-Key\` and the id of the last event as \`Last-Event-ID\`: the stream continues with what is missing of the text, in one piece when the
-answer is whole, and nothing is answered or charged twice. Where the text has begun again meanwhile, \`started\` says so.`;
+answer is whole, and nothing is answered or charged twice. If the text was restarted, \`started\` says so.`;
 
 export const streamMessage = route({
   method: 'POST',

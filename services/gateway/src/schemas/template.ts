@@ -41,10 +41,10 @@ const change = z.strictObject({
 export const template = z
   .strictObject({
     ...summaryFields,
-    long_description: z.string().meta({ example: 'For everybody who wants to know how sales go.' }),
+    long_description: z.string().meta({ example: 'For anyone who wants to know how sales go.' }),
     required_permissions: z
       .array(z.string())
-      .meta({ description: 'Scopes that whoever activates the template must hold.', example: ['templates:write'] }),
+      .meta({ description: 'Scopes that the caller must have to activate the template.', example: ['templates:write'] }),
     suggested_prompts: z.array(z.string()).meta({ example: ['How much did we sell last month?'] }),
     changelog: z.array(change).meta({ description: 'Newest first.' }),
   })

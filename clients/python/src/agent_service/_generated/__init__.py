@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 6fc8c456576610b3fd17f1ea95be2fe54b06d5c4efb354128cc67ff36440cde0
+# Source: sha256 4433a9374191f1cfc9d32ce4a2f00d45ad9aa62dfdc25aff1cdc90f15419118b

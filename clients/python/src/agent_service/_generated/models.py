@@ -767,7 +767,7 @@ class Template(BaseModel):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     long_description: str
-    required_permissions: Annotated[list[str], Field(description='Scopes that whoever activates the template must hold.')]
+    required_permissions: Annotated[list[str], Field(description='Scopes that the caller must have to activate the template.')]
     suggested_prompts: list[str]
     changelog: Annotated[list[ChangelogItem], Field(description='Newest first.')]
 

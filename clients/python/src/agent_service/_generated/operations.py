@@ -140,7 +140,7 @@ class Operations(Caller):
         return self._call(Operation("POST", f"/v1/templates/{segment(template_id)}/activate", {}, body, models.ActivateTemplateResponse.model_validate_json), options)
 
     def deactivate_template(self, template_id: str, *, options: CallOptions | None = None) -> models.DeactivateTemplateResponse:
-        """Put the agent of a template to rest."""
+        """Deactivate the agent of a template."""
         return self._call(Operation("POST", f"/v1/templates/{segment(template_id)}/deactivate", {}, None, models.DeactivateTemplateResponse.model_validate_json), options)
 
     def duplicate_template(self, template_id: str, body: models.DuplicateTemplateRequest | Body, *, options: CallOptions | None = None) -> models.DuplicateTemplateResponse:
@@ -364,7 +364,7 @@ class AsyncOperations(AsyncCaller):
         return await self._call(Operation("POST", f"/v1/templates/{segment(template_id)}/activate", {}, body, models.ActivateTemplateResponse.model_validate_json), options)
 
     async def deactivate_template(self, template_id: str, *, options: CallOptions | None = None) -> models.DeactivateTemplateResponse:
-        """Put the agent of a template to rest."""
+        """Deactivate the agent of a template."""
         return await self._call(Operation("POST", f"/v1/templates/{segment(template_id)}/deactivate", {}, None, models.DeactivateTemplateResponse.model_validate_json), options)
 
     async def duplicate_template(self, template_id: str, body: models.DuplicateTemplateRequest | Body, *, options: CallOptions | None = None) -> models.DuplicateTemplateResponse:
