@@ -28,7 +28,8 @@ module.exports = {
     },
     {
       name: 'statement-gates-touch-no-database',
-      comment: 'The gates judge and rewrite a statement in a thread without a database: from the scope, with the parser and the deparser.',
+      comment:
+        'The gates judge and rewrite a statement in a thread without a database: from the scope, with the parser, the deparser and a cache.',
       severity: 'error',
       from: { path: '^packages/business-data/src/(gates|scope)/', pathNot: '\\.test\\.ts$' },
       to: {
@@ -36,7 +37,7 @@ module.exports = {
           '^packages/business-data/src/(gates|scope)/',
           '^packages/business-data/src/(failure|newest)\\.ts$',
           '^packages/contracts/src/agents/data-scope\\.ts$',
-          'node_modules/(libpg-query|pgsql-deparser)/',
+          'node_modules/(libpg-query|pgsql-deparser|lru-cache)/',
         ],
       },
     },
