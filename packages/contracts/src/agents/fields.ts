@@ -72,10 +72,10 @@ export const agentFields = {
   },
   tables: {
     input: z.array(tableScope).max(maxTables).meta({
-      description: 'What the agent can read: tables, or tables with their columns. None: no data.',
+      description: 'The tables that the agent can read, or tables with their columns. None: no data.',
       example: example.tables,
     }),
-    output: z.array(z.string()).meta({ description: 'What the agent can read.', example: example.scope }),
+    output: z.array(z.string()).meta({ description: 'The tables that the agent can read.', example: example.scope }),
     group: 'data_scope',
     default: [] as string[],
     isSentToWorkers: true,
@@ -114,7 +114,7 @@ export const agentFields = {
   default_format: { input: outputFormat, output: outputFormat, group: 'output_preferences', default: 'markdown', isSentToWorkers: true },
   chart_enabled: {
     input: z.boolean().meta({
-      description: 'Whether answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.',
+      description: 'True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.',
       example: false,
     }),
     output: z.boolean().meta({ example: false }),

@@ -86,7 +86,7 @@ export const createKey = route({
   path: '/v1/keys',
   operationId: 'createKey',
   summary: 'Create an API key',
-  description: `For the caller’s own user or another one, in the environment of the caller. It gets the requested scopes, of those that the caller
+  description: `For the caller’s own user or another user, in the environment of the caller. It gets the requested scopes, of those that the caller
 has itself and the role of the user allows; without \`scopes\` all of these. The answer shows the key this once.`,
   cost: 'write',
   body: z.strictObject({

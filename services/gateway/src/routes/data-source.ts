@@ -31,7 +31,7 @@ const dataSource = z
       .strictObject({ active: z.boolean().meta({ example: true }), reason: z.string().meta({ example: '' }) })
       .nullable()
       .meta({
-        description: 'Whether statements run under a database role that holds only their scope, and why not, or for which tables not.',
+        description: 'Says if statements run under a database role that holds only their scope, and why not, or for which tables not.',
       }),
     tables: z.array(table),
   })
@@ -44,7 +44,7 @@ export const getDataSource = route({
   path: '/v1/data-source',
   operationId: 'getDataSource',
   summary: 'View the connected database: its state, and its tables with their columns by name',
-  description: `Of the caller’s environment. A page has fewer tables than \`limit\` where their columns fill a megabyte; of more than 5,000 tables
+  description: `The database of the caller’s environment. A page has fewer tables than \`limit\` where their columns fill a megabyte; of more than 5,000 tables
 the first 5,000 by schema and name are known. How the database is reached is never shown.`,
   tag: 'Data source',
   auth: 'token',

@@ -146,7 +146,7 @@ export const testWebhook = route({
   path: '/v1/webhooks/{webhook_id}/test',
   operationId: 'testWebhook',
   summary: 'Send a webhook an event to try it',
-  description: 'The event has the type `webhook.test` and is sent once. What came of it is in the list of deliveries.',
+  description: 'The event has the type `webhook.test` and is sent once. Its outcome is in the list of deliveries.',
   tag: 'Webhooks',
   auth: 'token',
   scope: 'webhooks:write',
@@ -167,7 +167,7 @@ export const updateWebhook = route({
   operationId: 'updateWebhook',
   summary: 'Change a webhook',
   description:
-    'What is left out stays as it is. `active: true` also makes a failing or disabled webhook healthy; `active: false` drops the deliveries that wait.',
+    'Omitted fields stay as they are. `active: true` also makes a failing or disabled webhook healthy; `active: false` drops the deliveries that wait.',
   tag: 'Webhooks',
   auth: 'token',
   scope: 'webhooks:write',

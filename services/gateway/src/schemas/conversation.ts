@@ -56,7 +56,7 @@ export const message = z
       description: '`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.',
       example: 'markdown',
     }),
-    credits_consumed: z.int().meta({ description: 'What the answer cost; nothing unless it completed.', example: 2 }),
+    credits_consumed: z.int().meta({ description: 'The cost of the answer; nothing unless it completed.', example: 2 }),
     model_used: z.union([tier, z.literal('')]).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
     created_at: time,
     status: z.enum(['queued', 'running', 'completed', 'failed', 'cancelled']).meta({
@@ -67,7 +67,10 @@ export const message = z
     queries: z
       .array(query)
       .optional()
-      .meta({ description: 'What the answer rests on. Beyond the specification.', override: { 'x-extension': true } }),
+      .meta({
+        description: 'The queries from which the answer was computed. Beyond the specification.',
+        override: { 'x-extension': true },
+      }),
   })
   .meta({ id: 'Message' });
 
@@ -75,7 +78,9 @@ type Message = z.output<typeof message>;
 
 const usage = z.strictObject({
   model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: 'gpt-5-mini' }),
-  input_tokens: z.int().meta({ description: 'Of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
+  input_tokens: z
+    .int()
+    .meta({ description: 'The tokens of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
   output_tokens: z.int().meta({ example: 64 }),
   latency_ms: z
     .int()
@@ -126,7 +131,7 @@ export const messageFeedback = z.strictObject({ message_id: id, ...feedback.shap
 export const listedMessage = message
   .extend({
     feedback: feedback.optional().meta({ description: 'The caller’s own, if any was given. Beyond the specification.', ...extension }),
-    usage: usage.optional().meta({ description: 'What the answer used of its model. Beyond the specification.', ...extension }),
+    usage: usage.optional().meta({ description: 'The use of the model by the answer. Beyond the specification.', ...extension }),
     result: result
       .nullable()
       .optional()
@@ -207,8 +212,8 @@ export const conversation = z
   .strictObject({
     id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
     agent_id: z.string().meta({ example: 'agt_01jz0000000000000000000000' }),
-    message_count: z.int().meta({ description: 'Of both sides.', example: 2 }),
-    total_credits: z.int().meta({ description: 'What its answers cost.', example: 2 }),
+    message_count: z.int().meta({ description: 'The number of messages of both sides.', example: 2 }),
+    total_credits: z.int().meta({ description: 'The cost of its answers.', example: 2 }),
     created_at: time,
     last_message_at: time,
   })

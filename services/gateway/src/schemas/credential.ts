@@ -52,7 +52,7 @@ export const key = z
     name,
     hint: z.string().meta({ description: 'The first and last characters of the key.', example: 'sa_live_0000…eq93' }),
     ...common,
-    admin: z.boolean().meta({ description: 'Whether it may do what needs an administrator key.', example: false }),
+    admin: z.boolean().meta({ description: 'True if it may do what needs an administrator key.', example: false }),
     token_ttl_seconds: z.int().nullable().meta({ description: 'Lifetime of tokens made from it; null: the default.', example: null }),
     replaced_by: z.string().nullable().meta({ description: 'The key that a rotation made from it.', example: null }),
   })
@@ -160,10 +160,10 @@ export const self = z
       id: z.string().meta({ example: 'key_01jz0000000000000000000000' }),
       type: z.enum(['api_key', 'oauth_application', 'session']).meta({ example: 'api_key' }),
       name,
-      admin: z.boolean().meta({ description: 'Whether it may do what needs an administrator key.', example: true }),
+      admin: z.boolean().meta({ description: 'True if it may do what needs an administrator key.', example: true }),
       ends_at: time.nullable().meta({ description: 'From then on it is refused; null while no end is set.', example: null }),
     }),
-    scopes: z.array(z.string()).meta({ description: 'What this request’s token or key may do now.', example: ['agents:read'] }),
+    scopes: z.array(z.string()).meta({ description: 'The scopes that this request’s token or key has now.', example: ['agents:read'] }),
     limits: z
       .strictObject({ reads_per_minute: limit, writes_per_minute: limit, messages_per_minute: limit })
       .meta({ description: 'Rate limits. The headers of each answer say what is left.' }),

@@ -25,14 +25,14 @@ export const creditSettings = z
   .strictObject({
     ...balanceFields,
     low_balance_threshold: z.int().nullable().meta({ description: 'Null: a tenth of the last purchase.', example: null }),
-    default_monthly_limit: z.int().meta({ description: 'Of users without an allocation.', example: 500 }),
+    default_monthly_limit: z.int().meta({ description: 'The limit of users without an allocation.', example: 500 }),
   })
   .meta({ id: 'CreditSettings' });
 
 export const userBalance = z
   .strictObject({
     user_id: userId,
-    balance: z.int().meta({ description: 'What is assigned to the user and not held for an answer.', example: 480 }),
+    balance: z.int().meta({ description: 'The credits that are assigned to the user and not held for an answer.', example: 480 }),
     monthly_limit: z.int().meta({ example: 500 }),
     used_this_month: z.int().meta({ example: 20 }),
     rollover_enabled: z.boolean().meta({ example: false }),

@@ -7,9 +7,9 @@ const types = [...new Set(Object.values(publicErrorCodes).map(({ type }) => type
 export const errorEnvelope = z
   .strictObject({
     error: z.strictObject({
-      type: z.enum(types).meta({ description: 'What kind of failure this is.' }),
+      type: z.enum(types).meta({ description: 'The kind of failure.' }),
       code: z.string().meta({ description: 'Which failure this is, for programs.', example: 'invalid_request' }),
-      message: z.string().meta({ description: 'What to do about it, for people.', example: 'name is required.' }),
+      message: z.string().meta({ description: 'Tells people how to react to the error.', example: 'name is required.' }),
       param: z.string().nullable().meta({ description: 'The offending field, as `data_scope.tables[0]`.', example: 'name' }),
       details: z.record(z.string(), z.unknown()).meta({ description: 'More for programs; several faulty fields are listed in `errors`.' }),
     }),

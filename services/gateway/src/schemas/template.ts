@@ -24,7 +24,9 @@ const summaryFields = {
   model: tier,
   credit_cost_estimate: z.string().meta({ example: '1-4 credits per query' }),
   status: templateStatus,
-  required_tables: z.array(z.string()).meta({ description: 'What a connected data source must have.', example: ['orders', 'customers'] }),
+  required_tables: z
+    .array(z.string())
+    .meta({ description: 'The tables that a connected data source must have.', example: ['orders', 'customers'] }),
   created_at: time,
   updated_at: time,
 };

@@ -47,8 +47,8 @@ const usageOfAgent = z.strictObject({ agent_id: agentId, name: agentName, ...per
 
 const aggregateMeta = listMeta
   .extend({
-    total_credits: z.int().meta({ description: 'Of the whole range, not of the page.', example: 120 }),
-    total_queries: z.int().meta({ description: 'Of the whole range, not of the page.', example: 40 }),
+    total_credits: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 120 }),
+    total_queries: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 40 }),
     date_range: z.strictObject({ from: day, to: day }).meta({ description: 'Days in UTC, both included.' }),
   })
   .meta({ id: 'UsageAggregateMeta' });

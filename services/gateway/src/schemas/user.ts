@@ -76,7 +76,7 @@ export const auditEntry = z
     request_id: z.string(),
     changes: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'What changed; secrets and prompts are masked.', example: { role: 'admin' } }),
+      .meta({ description: 'The changed fields; secrets and prompts are masked.', example: { role: 'admin' } }),
   })
   .meta({ id: 'AuditEntry' });
 

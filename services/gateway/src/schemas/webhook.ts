@@ -19,7 +19,7 @@ export const webhookEvents = z
   .min(1, 'must name at least one type of event')
   .meta({ example: ['credits.low_balance', 'credits.depleted'] });
 export const webhookSecret = text(16, 255).meta({
-  description: 'What deliveries are signed with; generated where it is absent.',
+  description: 'The secret that signs deliveries; generated if it is absent.',
   example: example.secret,
 });
 export const webhookDescription = text(0, 2_000).meta({ example: 'Tells our chat.' });
@@ -79,7 +79,7 @@ export const delivery = z
         duration_ms: z.int().meta({ example: 84 }),
       }),
     ),
-    response_status: z.int().nullable().meta({ description: 'Of the last answer.', example: 200 }),
+    response_status: z.int().nullable().meta({ description: 'The status of the last answer.', example: 200 }),
     response_body: z.string().nullable().meta({ description: 'The beginning of the last answer.', example: 'ok' }),
     next_attempt_at: at().nullable(),
     created_at: at(),

@@ -14,7 +14,7 @@ class ActivateTemplateRequest(BaseModel):
 
 
 class DataScope(BaseModel):
-    tables: Annotated[list[str], Field(description='What the agent can read.')]
+    tables: Annotated[list[str], Field(description='The tables that the agent can read.')]
     read_only: bool
 
 
@@ -68,7 +68,7 @@ class ApiKey(BaseModel):
     created_at: AwareDatetime
     last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
     ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
     token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
     replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
 
@@ -92,21 +92,21 @@ class AuditEntry(BaseModel):
     target: Target
     outcome: str
     request_id: str
-    changes: Annotated[dict[str, Any], Field(description='What changed; secrets and prompts are masked.')]
+    changes: Annotated[dict[str, Any], Field(description='The changed fields; secrets and prompts are masked.')]
 
 
 class Conversation(BaseModel):
     id: str
     agent_id: str
-    message_count: Annotated[int, Field(description='Of both sides.')]
-    total_credits: Annotated[int, Field(description='What its answers cost.')]
+    message_count: Annotated[int, Field(description='The number of messages of both sides.')]
+    total_credits: Annotated[int, Field(description='The cost of its answers.')]
     created_at: AwareDatetime
     last_message_at: AwareDatetime
 
 
 class DataScope1(BaseModel):
     tables: Annotated[
-        list[str] | None, Field(description='What the agent can read: tables, or tables with their columns. None: no data.')
+        list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
     ] = None
     read_only: bool | None = None
 
@@ -119,7 +119,7 @@ class OutputPreferences1(BaseModel):
     chart_enabled: Annotated[
         bool | None,
         Field(
-            description='Whether answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
+            description='True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
         ),
     ] = None
 
@@ -159,7 +159,7 @@ class Data(BaseModel):
     created_at: AwareDatetime
     last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
     ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
     token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
     replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
     api_key: Annotated[str, Field(description='The key itself, shown this once.')]
@@ -208,7 +208,7 @@ class CreateUserRequest(BaseModel):
 class CreateWebhookRequest(BaseModel):
     url: Annotated[str, Field(description='Where events are sent: an HTTPS URL of the public internet.')]
     events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated']]
-    secret: Annotated[str | None, Field(description='What deliveries are signed with; generated where it is absent.')] = None
+    secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
     description: str | None = None
     active: bool | None = None
 
@@ -239,12 +239,12 @@ class CreditSettings(BaseModel):
     replenish_amount: Annotated[int, Field(description='How many are added at a time.')]
     updated_at: AwareDatetime
     low_balance_threshold: Annotated[int | None, Field(description='Null: a tenth of the last purchase.')]
-    default_monthly_limit: Annotated[int, Field(description='Of users without an allocation.')]
+    default_monthly_limit: Annotated[int, Field(description='The limit of users without an allocation.')]
 
 
 class RoleGate(BaseModel):
     """
-    Whether statements run under a database role that holds only their scope, and why not, or for which tables not.
+    Says if statements run under a database role that holds only their scope, and why not, or for which tables not.
     """
 
     active: bool
@@ -285,10 +285,10 @@ class DuplicatedAgent(BaseModel):
 class Error1(BaseModel):
     type: Annotated[
         Literal['invalid_request', 'authentication', 'conflict', 'permission', 'not_found', 'credits', 'provider', 'rate_limit', 'internal'] | str,
-        Field(description='What kind of failure this is.'),
+        Field(description='The kind of failure.'),
     ]
     code: Annotated[str, Field(description='Which failure this is, for programs.')]
-    message: Annotated[str, Field(description='What to do about it, for people.')]
+    message: Annotated[str, Field(description='Tells people how to react to the error.')]
     param: Annotated[str | None, Field(description='The offending field, as `data_scope.tables[0]`.')]
     details: Annotated[dict[str, Any], Field(description='More for programs; several faulty fields are listed in `errors`.')]
 
@@ -395,11 +395,11 @@ class Query(BaseModel):
 
 class Usage(BaseModel):
     """
-    What the answer used of its model. Beyond the specification.
+    The use of the model by the answer. Beyond the specification.
     """
 
     model: Annotated[str, Field(description='As the provider names it; `built-in` without a language model.')]
-    input_tokens: Annotated[int, Field(description='Of all calls of the model, with the instructions and the results of tools.')]
+    input_tokens: Annotated[int, Field(description='The tokens of all calls of the model, with the instructions and the results of tools.')]
     output_tokens: int
     latency_ms: Annotated[int, Field(description='From when a worker began the answer until the text was whole, with its queries.')]
 
@@ -433,7 +433,7 @@ class ListedMessage(BaseModel):
         Literal['text', 'markdown'] | str,
         Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
     ]
-    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
         Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
     ]
@@ -441,9 +441,11 @@ class ListedMessage(BaseModel):
     status: Annotated[
         Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
     ]
-    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+    queries: Annotated[
+        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
     feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
-    usage: Annotated[Usage | None, Field(description='What the answer used of its model. Beyond the specification.')] = None
+    usage: Annotated[Usage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
     result: Annotated[
         Result | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
     ] = None
@@ -458,7 +460,7 @@ class Message(BaseModel):
         Literal['text', 'markdown'] | str,
         Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
     ]
-    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
         Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
     ]
@@ -466,7 +468,9 @@ class Message(BaseModel):
     status: Annotated[
         Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
     ]
-    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+    queries: Annotated[
+        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
 
 
 class OAuthApplication(BaseModel):
@@ -534,7 +538,7 @@ class ReadMessage(BaseModel):
         Literal['text', 'markdown'] | str,
         Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
     ]
-    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
         Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
     ]
@@ -542,9 +546,11 @@ class ReadMessage(BaseModel):
     status: Annotated[
         Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
     ]
-    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+    queries: Annotated[
+        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
     feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
-    usage: Annotated[Usage | None, Field(description='What the answer used of its model. Beyond the specification.')] = None
+    usage: Annotated[Usage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
     result: Annotated[
         Result1 | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
     ] = None
@@ -582,7 +588,7 @@ class Data4(BaseModel):
     created_at: AwareDatetime
     last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
     ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
     token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
     replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
     api_key: Annotated[str, Field(description='The key itself, shown this once.')]
@@ -625,7 +631,7 @@ class RotateOauthSecretResponse(BaseModel):
 
 
 class RotateWebhookSecretRequest(BaseModel):
-    secret: Annotated[str | None, Field(description='What deliveries are signed with; generated where it is absent.')] = None
+    secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
 
 
 class RotatedWebhookSecret(BaseModel):
@@ -653,7 +659,7 @@ class Credential(BaseModel):
     id: str
     type: Literal['api_key', 'oauth_application', 'session'] | str
     name: Annotated[str, Field(description='Empty where none was given.')]
-    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
     ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
 
 
@@ -699,7 +705,7 @@ class Self(BaseModel):
     organization: Organization
     environment: Literal['live', 'test'] | str
     credential: Credential
-    scopes: Annotated[list[str], Field(description='What this request’s token or key may do now.')]
+    scopes: Annotated[list[str], Field(description='The scopes that this request’s token or key has now.')]
     limits: Annotated[Limits, Field(description='Rate limits. The headers of each answer say what is left.')]
 
 
@@ -763,7 +769,7 @@ class Template(BaseModel):
     status: Annotated[
         Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
     ]
-    required_tables: Annotated[list[str], Field(description='What a connected data source must have.')]
+    required_tables: Annotated[list[str], Field(description='The tables that a connected data source must have.')]
     created_at: AwareDatetime
     updated_at: AwareDatetime
     long_description: str
@@ -798,7 +804,7 @@ class TemplateSummary(BaseModel):
     status: Annotated[
         Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
     ]
-    required_tables: Annotated[list[str], Field(description='What a connected data source must have.')]
+    required_tables: Annotated[list[str], Field(description='The tables that a connected data source must have.')]
     created_at: AwareDatetime
     updated_at: AwareDatetime
 
@@ -806,8 +812,8 @@ class TemplateSummary(BaseModel):
 class TitledConversation(BaseModel):
     id: str
     agent_id: str
-    message_count: Annotated[int, Field(description='Of both sides.')]
-    total_credits: Annotated[int, Field(description='What its answers cost.')]
+    message_count: Annotated[int, Field(description='The number of messages of both sides.')]
+    total_credits: Annotated[int, Field(description='The cost of its answers.')]
     created_at: AwareDatetime
     last_message_at: AwareDatetime
     title: Annotated[str, Field(description='Empty until one is set.')]
@@ -941,8 +947,8 @@ class UsageAggregateMeta(BaseModel):
     total: Annotated[int, Field(description='How many entries there are under the same filters.')]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
-    total_credits: Annotated[int, Field(description='Of the whole range, not of the page.')]
-    total_queries: Annotated[int, Field(description='Of the whole range, not of the page.')]
+    total_credits: Annotated[int, Field(description='The total of the whole range, not of the page.')]
+    total_queries: Annotated[int, Field(description='The total of the whole range, not of the page.')]
     date_range: Annotated[DateRange, Field(description='Days in UTC, both included.')]
 
 
@@ -1046,7 +1052,7 @@ class UserAllocation(BaseModel):
 
 class UserBalance(BaseModel):
     user_id: str
-    balance: Annotated[int, Field(description='What is assigned to the user and not held for an answer.')]
+    balance: Annotated[int, Field(description='The credits that are assigned to the user and not held for an answer.')]
     monthly_limit: int
     used_this_month: int
     rollover_enabled: bool
@@ -1079,7 +1085,7 @@ class WebhookDelivery(BaseModel):
     event_type: str
     status: Literal['pending', 'delivered', 'failed', 'dropped'] | str
     attempts: list[Attempt]
-    response_status: Annotated[int | None, Field(description='Of the last answer.')]
+    response_status: Annotated[int | None, Field(description='The status of the last answer.')]
     response_body: Annotated[str | None, Field(description='The beginning of the last answer.')]
     next_attempt_at: AwareDatetime | None
     created_at: AwareDatetime
@@ -1114,7 +1120,7 @@ class DataSource(BaseModel):
     role_gate: Annotated[
         RoleGate | None,
         Field(
-            description='Whether statements run under a database role that holds only their scope, and why not, or for which tables not.'
+            description='Says if statements run under a database role that holds only their scope, and why not, or for which tables not.'
         ),
     ]
     tables: list[DataSourceTable]
