@@ -20,7 +20,7 @@ from typing import Any
 TARGET = Path(__file__).parent / "src" / "agent_service" / "_generated"
 NOTICE = "# Generated from the OpenAPI document by generate.py. Any change is lost.\n"
 METHODS = ("get", "post", "put", "patch", "delete")
-# These have methods of their own in the hand-made part.
+# These have methods of their own in the hand-written part.
 # The service checks these, and says what is wrong; a client that checked them too would have to be as new as the service.
 UNCHECKED = {
     "pattern",

@@ -95,7 +95,7 @@ put "${step1[@]}"; restart 'step 1, new secrets are accepted'
 for service in "${SERVICES[@]}"; do printf "alter role agent_service_%s password '%s';\n" "$(role_of "$service")" "${new[$service]}"; done | sql
 sql <<<"alter role agent_service password '$admin_password'"
 [ -z "$has_tls" ] || for each in $(tls_secrets); do k patch "$each" --type merge -p "$(issue "$each")" >/dev/null; done
-# The chart signs with it whatever a later upgrade adds.
+# The chart signs the certificates of later upgrades with it too.
 [ -z "$has_tls" ] || k patch secret $RELEASE-tls-authority --type merge -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 "$work/ca.crt")\",\"tls.key\":\"$(base64 -w0 "$work/ca.key")\"}}" >/dev/null
 put "${step2[@]}"; restart 'step 2, new secrets are used'
 admin signing-key rotate >/dev/null

@@ -54,7 +54,7 @@ class Credential:
         self._renew_at = requested_at + lifetime - min(lifetime / 5, _EARLIEST_RENEWAL)
 
     def refuse(self, token: str) -> bool:
-        """Forgets a token that the service refused. False where there is no other one."""
+        """Forgets a token that the service refused. False if the client has no other token."""
         if callable(self.token):
             return True
         if self._current == token:

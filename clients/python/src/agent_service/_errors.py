@@ -32,7 +32,7 @@ class ApiError(AgentServiceError):
         self.status = status
         #: Which failure this is. Compare with this, never with the message.
         self.code = code
-        #: What to do about it, for people.
+        #: Tells people how to react to the error.
         self.remedy = remedy
         self.type = type
         #: The offending field, such as ``data_scope.tables[0]``.

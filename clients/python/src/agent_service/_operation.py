@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class CallOptions:
-    """What every call takes."""
+    """The options of every call."""
 
     #: Made at random for each write unless given. Give one that is stored with the order that the call carries out.
     idempotency_key: str | None = None
@@ -73,14 +73,14 @@ def segment(value: str) -> str:
 
 
 class Caller:
-    """What the generated operations call."""
+    """The calls that the generated operations make."""
 
     def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
         raise NotImplementedError
 
 
 class AsyncCaller:
-    """What the generated operations await."""
+    """The calls that the generated operations await."""
 
     async def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
         raise NotImplementedError

@@ -14,13 +14,13 @@ _MAX_BUFFERED = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class AnswerEvent:
-    """What happens while an answer is made. ``content`` is all of its text so far, so that showing it is always right."""
+    """An event of an answer while it is made. ``content`` is all of its text so far, so that showing it is always right."""
 
     type: Literal["started", "delta", "tool", "completed"]
     #: The new text of a delta.
     text: str = ""
     content: str = ""
-    #: Of ``tool``: name, detail, rows, duration_ms and error. Of ``started``: message_id, conversation_id and attempt.
+    #: Fields of ``tool``: name, detail, rows, duration_ms and error. Fields of ``started``: message_id, conversation_id and attempt.
     data: dict[str, Any] = field(default_factory=dict)
     #: The message of ``completed``, the last event: the answer is charged and stored.
     message: models.Message | None = None

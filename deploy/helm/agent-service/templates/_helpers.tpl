@@ -117,7 +117,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* What is the same in every pod of the image. */}}
+{{/* The settings that are the same in every pod of the image. */}}
 {{- define "as.podSpec" -}}
 serviceAccountName: {{ include "as.name" .root }}
 automountServiceAccountToken: false
@@ -133,7 +133,7 @@ imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 {{- end }}
 
-{{/* What the command line of the operator needs. */}}
+{{/* The settings that the command line of the operator needs. */}}
 {{- define "as.operatorVariables" -}}
 {{- include "as.secretVariable" (dict "root" . "name" "SERVICE_SECRET" "key" "SERVICE_SECRET") }}
 {{- include "as.grpcTls" (dict "root" .) }}
