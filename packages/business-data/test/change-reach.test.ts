@@ -78,7 +78,7 @@ test('a delete that reaches only tables with all columns in scope is made, with 
   expect(counts.rows).toEqual([{ cascading: 0, further: null, emptied: null, defaulted: 2 }]);
 });
 
-test('a delete without effects is made, whatever tables refer to it', async () => {
+test('a delete without effects is made, even if tables refer to its table', async () => {
   expect(await change(['further'], deletion('further'))).toBe('done');
   await database.administrator.query('drop table cascading, further, emptied, defaulted, renamed, computed');
   expect(await change(['parents'], deletion('parents'))).toBe('done');

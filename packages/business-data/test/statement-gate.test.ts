@@ -133,7 +133,7 @@ test('eight tenants with slow statements leave a thread free for a tenant with f
   for (let number = 0; number < 10; number += 1) expect(await honestTenant.pass(honest, scope)).toEqual(passed);
   finished.push('honest');
   await Promise.all(attacks);
-  // The slow statements share one thread: only those that ran meanwhile came before.
+  // The slow statements share one thread: only those that ran at the same time came before.
   expect(finished.slice(8).indexOf('honest')).toBeLessThan(8);
 }, 60_000);
 

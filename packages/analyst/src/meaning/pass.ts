@@ -30,7 +30,7 @@ export class Pass {
     for (const at of positions) this.#used.add(at);
   }
 
-  /** Leaves a word without a use for good: it contradicts another one. */
+  /** Leaves a word without a use for good: it contradicts another word. */
   refuse(at: number): void {
     this.#refused.add(at);
   }

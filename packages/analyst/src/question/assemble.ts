@@ -208,7 +208,7 @@ function conditionsOf(pass: Pass, candidate: Candidate, hasGroups: boolean): con
   return [...placed, ...conditions.nowConditions(pass, placed)];
 }
 
-/** The conditions that words ask for, whatever the figure. */
+/** The conditions that words ask for, which hold for every figure. */
 export function rowConditions(pass: Pass): conditions.Placed[] {
   return [
     ...columnConditions(pass),

@@ -94,7 +94,7 @@ const isDoneInSpan = (pass: Pass, [first]: readonly StatedPeriod[], { table, col
     return isDone && isOfRows && first !== undefined && at < first.at && !pass.tiles[pass.beside(at, 1)]?.tables.includes(pass.base);
   });
 
-/** Requests are made before their rows start: `made` names a day that may be another one. */
+/** Requests are made before their rows start: `made` names a day that may differ from the day of the start. */
 const isMade = (pass: Pass, { table, column }: Day): boolean =>
   /^(start|begin)/.test(column) &&
   pass.tiles.some(({ words }) => /^(made|make|came|come|placed|put|got|get)$/.test(words[0]?.lower ?? '')) &&

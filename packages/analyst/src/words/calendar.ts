@@ -121,7 +121,7 @@ export function withComing<T extends Period>(period: T): T {
 
 const yearBefore = (day: string) => `(${day} - interval '1 year')::date`;
 
-/** A year that is said of one of two months or days is also that of the other one: `Q1 and Q2 2025`. */
+/** A year beside one of two months or days applies to both: `Q1 and Q2 2025`. */
 export function inOneYear(a: CalendarSpan, b: CalendarSpan): [CalendarSpan, CalendarSpan] {
   const year = a.year ?? b.year;
   if (!a.part || !b.part || !year || a.grain !== b.grain || a.part.label === b.part.label) return [a, b];

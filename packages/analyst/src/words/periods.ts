@@ -33,7 +33,7 @@ import type { Word } from './words.ts';
 export const today: Period = whole('today', 'day', 0);
 
 export interface SpanInWords {
-  /** Undefined for a span that depends on another one. */
+  /** Undefined for a span that depends on another span. */
   readonly period: CalendarSpan | undefined;
   readonly same?: SameSpan;
   readonly at: number;
@@ -72,7 +72,7 @@ function spanBefore(words: readonly Word[], at: number, last: Period | undefined
   return before && { ...before, length: 2 };
 }
 
-/** The whole span before another one; undefined where it has no unit. */
+/** The whole span before another span; undefined where it has no unit. */
 export const previousOf = ({ grain, from }: Period): Period | undefined =>
   grain && from !== undefined
     ? { label: `the ${grain} before`, grain, from: `(${from} - ${interval(1, grain)})::date`, to: from }
@@ -218,7 +218,7 @@ const bounds = new Map([
   ['from', 'since'],
 ]);
 
-/** A span beside a word that makes it the begin or the end of another one. */
+/** A span beside a word that makes it the begin or the end of another span. */
 const boundAt = (words: readonly Word[], at: number, before: string): NamedSpan | undefined =>
   dateAt(words, at) ??
   ago(words, at, true) ??

@@ -1,6 +1,6 @@
 import { stemOf, wordSet } from './words.ts';
 
-/** The effect of a word or phrase of English in a question, whatever the data. */
+/** The effect of a word or phrase of English in a question, the same for all data. */
 export type Tag =
   | 'by'
   | 'and'

@@ -15,7 +15,7 @@ export const unreachable = (cause?: unknown): DataFailure =>
     cause,
   );
 
-/** A factory of sockets that connect to reachable addresses only, whatever a name means at that time. */
+/** A factory of sockets that connect to reachable addresses only: each connection resolves and checks its name again. */
 export function guardedSockets(allowed: readonly IpNetwork[]): () => Socket {
   const lookup = guardedLookup(allowed, createResolve({ local: allowed.length > 0 }));
   return () => {

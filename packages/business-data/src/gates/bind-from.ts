@@ -152,7 +152,7 @@ function joinedColumns(merged: readonly Column[], left: Columns, right: Columns)
   return concatColumns(concatColumns({ list: merged, open: false }, rest(left)), rest(right));
 }
 
-/** Allowed functions with named output columns. Every other one returns one column of its own name. */
+/** Allowed functions with named output columns. Every other function returns one column of its own name. */
 const outputColumns: ReadonlyMap<string, readonly string[]> = new Map(
   ['json', 'jsonb'].flatMap((type): [string, readonly string[]][] => [
     [`${type}_array_elements`, ['value']],

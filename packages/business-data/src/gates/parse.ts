@@ -65,7 +65,7 @@ function scan(text: string): readonly string[] {
   try {
     return scanSync(text).tokens.map((token) => token.text);
   } catch (cause) {
-    // Errors of the scanner have these names; a trap of WebAssembly or a stack overflow has another one.
+    // Errors of the scanner have these names; a trap of WebAssembly or a stack overflow has another name.
     if (!(cause instanceof Error) || (cause.name !== 'Error' && cause.name !== 'SyntaxError')) throw cause;
     return text.match(roughToken) ?? [];
   }

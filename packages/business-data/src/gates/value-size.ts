@@ -318,7 +318,7 @@ function typeLengthens({ typeName }: Tree): boolean {
 /** More than a padding, separator or name needs; longer values are cut to it. */
 const boundedLength = 1_000;
 
-/** Arguments of one statement that get a bound, so that a stored value of any length cannot multiply another one. */
+/** Arguments of one statement that get a bound, so that a stored value of any length cannot multiply another value. */
 export class Bounds {
   readonly #functions = new Map<unknown, string>();
 

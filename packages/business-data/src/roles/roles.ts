@@ -53,7 +53,7 @@ const idleMs = 10_000;
 const maxAgeMs = 600_000;
 const maxRoles = 200;
 const maxAgeAfterTemporaryFailureMs = 30_000;
-/** A role is checked at most this often, whatever number of denials statements cause. */
+/** A role is checked at most this often, even if statements cause many denials. */
 const pauseMs = 500;
 
 interface Entry {
