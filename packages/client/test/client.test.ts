@@ -149,7 +149,7 @@ describe('requests', () => {
     world.proxy.plan('/v1/agents', { kind: 'headers', usedUp: 1 });
     await own.get('/v1/agents');
     const learnedAt = performance.now();
-    // Reads share a limit, writes have another one.
+    // Reads share a limit, writes another limit.
     await Promise.all([
       own.get('/v1/agents'),
       own.post('/v1/agents', { body: { name: 'at once', system_prompt: 'x', data_scope: { tables: [] } } }),

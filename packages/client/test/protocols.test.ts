@@ -40,14 +40,14 @@ test('an endless line ends the stream with an error', async () => {
   await expect(read(...Array.from({ length: 18 }, () => chunk))).rejects.toThrow('too long');
 });
 
-test('a request waits where its limit is used up, whatever the time of day is', () => {
+test('a request waits where its limit is used up, at any time of day', () => {
   let now = 0;
   const limits = new RateLimits(() => now);
   expect(limits.take('get /v1/agents')).toBe(0);
   limits.learn('get /v1/agents', '"reads";r=1;t=30, "organization-reads";r=900;t=30');
   expect([limits.take('get /v1/agents'), limits.take('get /v1/agents')]).toEqual([0, 30_000]);
   expect(limits.take('post /v1/agents')).toBe(0);
-  // An answer that was under way meanwhile does not give the window more.
+  // An answer that was under way at that time does not give the window more.
   limits.learn('get /v1/agents', '"reads";r=1;t=30');
   expect(limits.take('get /v1/agents')).toBe(30_000);
   now = 30_000;

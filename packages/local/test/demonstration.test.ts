@@ -67,7 +67,7 @@ test('rights that another session grants on the same database at the same time d
   expect(await ask(await coming, 'select max(order_date)::text from orders')).toEqual([['2026-03-01']]);
 });
 
-test('the history ends on the database’s day, whatever this computer’s clock says', async () => {
+test('the history ends on the database’s day, and does not depend on this computer’s clock', async () => {
   const [[today]] = (await ask(database.url, "select (now() at time zone 'utc')::date::text")) as [[string]];
   const onlyDate = ['nextTick', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
   jest.useFakeTimers({ now: Date.now() + 40 * 86_400_000, doNotFake: [...onlyDate, 'queueMicrotask', 'performance', 'hrtime'] });

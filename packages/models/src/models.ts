@@ -5,7 +5,7 @@ export type { Output } from '@agent-service/analyst';
 
 export interface ModelRequest {
   readonly tier: Tier;
-  /** In `test` the built-in provider answers, whatever is configured. */
+  /** In `test` the built-in provider answers, under any configuration. */
   readonly environment: 'live' | 'test';
   /** The agent's system prompt. */
   readonly instructions: string;

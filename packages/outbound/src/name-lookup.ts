@@ -42,7 +42,7 @@ class NameNotFound extends Error {
 
 /**
  * The look-up function of sockets. A name with at least one forbidden address is refused. The socket connects to the returned address,
- * so that no second look-up can return another one.
+ * so that no second look-up can return another address.
  */
 export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): LookupFunction {
   async function find(name: string): Promise<{ address: string; family: number }[]> {

@@ -44,7 +44,7 @@ const quiet = [
 ];
 
 /**
- * Statements are prepared once, as services prepare them, and planned for whatever their parameters are: what runs first over empty
+ * Statements are prepared once, as services prepare them, and planned for any parameters: what runs first over empty
  * tables keeps the plan that was made for those.
  */
 export async function recordingStore(url: string, schema: string): Promise<RecordingStore> {

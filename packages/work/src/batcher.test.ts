@@ -7,7 +7,7 @@ import { callByTenant, SlowTenantError, tenantName } from './tenants.ts';
 const gate = () => Promise.withResolvers<void>();
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('the first call leaves at once and what comes meanwhile leaves together', async () => {
+test('the first call leaves at once and the calls that arrive during it leave together', async () => {
   const batches: number[][] = [];
   const first = gate();
   const batcher = createBatcher<number, number>({

@@ -175,7 +175,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
       done(null, response);
     }
   };
-  /** Undefined where the replica was closed meanwhile, because it is no longer among the addresses. */
+  /** Undefined if the replica was closed in the meantime, because it is no longer among the addresses. */
   const request = (): { cancel(): void } | undefined => {
     try {
       const metadata = outgoing(calling, replica, sending);

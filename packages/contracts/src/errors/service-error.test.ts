@@ -31,7 +31,7 @@ const details = fc.oneof(
 );
 
 describe('an error on the wire', () => {
-  test('is within 8 kB, whatever was thrown, and arrives as it was sent', () => {
+  test('is within 8 kB for any thrown value, and arrives as it was sent', () => {
     const codes = Object.keys(errorCodes) as ErrorCode[];
     fc.assert(
       fc.property(fc.constantFrom(...codes), fc.option(long), fc.option(long), fc.option(details), (code, message, param, input) => {

@@ -83,7 +83,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await turn();
 }
 
-test('calls share one stream, and each gets its own answer, whatever the order of the answers', async () => {
+test('calls share one stream, and each gets its own answer, in any order of the answers', async () => {
   onServed = () => undefined;
   const calls = ['a', 'b', 'c'].map((text) => send(text));
   await until(() => served.length === 3);

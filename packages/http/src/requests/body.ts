@@ -82,7 +82,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Each piece costs as much as a few hundred bytes, whatever its size: a chunked body may come in pieces of one byte. */
+/** Each piece of any size costs as much as a few hundred bytes: a chunked body may come in pieces of one byte. */
 const maxPieces = 4_000;
 
 /** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the answer. */

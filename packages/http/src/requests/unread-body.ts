@@ -6,7 +6,7 @@ const shortBodyBytes = 64 * 1024;
 const timedOut = 408;
 /** How long a refused caller may take to read the answer: a close while it still sends would discard the answer. */
 const lingerMs = 2_000;
-/** Bytes that are discarded meanwhile; a client that sends more has to wait. */
+/** Bytes that are discarded in that time; a client that sends more has to wait. */
 const maxDiscardedBytes = 8 * 1024 * 1024;
 
 /** True if too much of the body is still to come, or it came too slowly. */

@@ -16,7 +16,7 @@ interface DemonstrationOptions {
   /** The URL of an administrator of the system's own database. */
   readonly adminUrl: string;
   readonly readerPassword: string;
-  /** The last day of the company's history; the database's own day unless given, whatever this computer's clock says. */
+  /** The last day of the company's history; the database's own day unless given, and never the day of this computer's clock. */
   readonly today?: Day;
 }
 

@@ -111,7 +111,7 @@ function unlessPresent(cause: unknown): void {
 }
 
 /**
- * `durable` keeps what was committed whatever happens, `crash-safe` as long as the machine itself does not fail, which is faster,
+ * `durable` keeps committed data after any failure, `crash-safe` as long as the machine itself does not fail, which is faster,
  * and `throwaway` may lose it with the server's process.
  */
 export type PostgresProfile = 'durable' | 'crash-safe' | 'throwaway';

@@ -10,7 +10,7 @@ import type { ProcessSpec } from '../processes/spec.ts';
 /** The processes of a system in the layers in which they were started; they are stopped in reverse. */
 export interface Stack {
   readonly processes: ReadonlyMap<string, ManagedProcess>;
-  /** Starts a process that belongs to a later layer: it loads its code meanwhile. */
+  /** Starts a process that belongs to a later layer: it loads its code while the layers before it start. */
   prepare(spec: ProcessSpec): ManagedProcess;
   /** Keeps a prepared process running as a part of the layer under way, and resolves when it is ready. */
   start(process: ManagedProcess): Promise<void>;

@@ -20,7 +20,7 @@ export interface LocalOptions {
   readonly seed?: (system: LocalSystem, report: (line: string) => void) => Promise<void>;
   /** Receives progress lines. */
   readonly report?: (line: string) => void;
-  /** Aborting stops a start halfway; whatever runs by then is stopped. */
+  /** Aborting stops a start halfway; processes that run by then are stopped. */
   readonly signal?: AbortSignal;
   readonly catalogue?: readonly CatalogueEntry[];
   /** The folder of the build that the processes run from: by default that of this process, and the sources if it has none. */

@@ -40,7 +40,7 @@ describe('Retry-After', () => {
     expect(retryAfterMs({ 'retry-after-ms': '250', 'retry-after': '7' }, now)).toBe(250);
   });
 
-  test('is never negative, whatever the header is', () => {
+  test('is never negative for any header', () => {
     checkProperty(
       fc.property(fc.string(), fc.string(), (inMs, header) => {
         const ms = retryAfterMs({ 'retry-after-ms': inMs, 'retry-after': header }, now);

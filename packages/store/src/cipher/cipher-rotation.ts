@@ -85,7 +85,7 @@ export function createRotation(
       const walks = new Map<string, Walked>();
       for (const stock of before) walks.set(keyOf(stock), await walk(stock));
       const resealed = [...walks.values()].reduce((total, walked) => total + walked.resealed, 0);
-      // Another replica may have sealed other values meanwhile.
+      // Another replica may have sealed other values in the meantime.
       const after = before.some(isOlder) ? await inspect() : before;
       // A walk that was aborted has no result.
       if (process.stopping.aborted) return;

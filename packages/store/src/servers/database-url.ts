@@ -26,7 +26,7 @@ function serversOf(url: string): string[] {
   return urls.map(withoutTarget);
 }
 
-/** Whatever it says, a service writes, and needs a server that accepts writes. */
+/** The URL without `target_session_attrs`: a service writes, and under every value needs a server that accepts writes. */
 function withoutTarget(url: string): string {
   const target = new URL(url).searchParams.get('target_session_attrs');
   if (target === null) return url;

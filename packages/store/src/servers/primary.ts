@@ -11,7 +11,7 @@ class StandbyError extends Error {
   readonly code = '57P03';
 }
 
-/** The URL of the one server that accepts writes. A URL with one server is that server's, whatever it accepts. */
+/** The URL of the one server that accepts writes. A URL with one server is that server's, even if the server accepts no writes. */
 export async function primaryUrl(url: string): Promise<string> {
   const urls = serverUrls(url);
   return urls.length === 1 ? (urls[0] as string) : await findPrimary(urls);

@@ -13,7 +13,7 @@ const runLabel = 'agent-service.test-run';
 /** As the embedded server of the tests: a source without a password can log in, too. */
 const accessRules = { target: '/pg_hba.conf', content: 'local all all trust\nhost all all all trust\n', mode: 0o644 };
 
-/** PostgreSQL and Redis in containers. Every container carries this run's mark, by which it is removed whatever happened to the run. */
+/** PostgreSQL and Redis in containers. Every container carries this run's mark, by which it is removed even if the run died. */
 export async function startDocker(): Promise<StartedServers> {
   const client = await engineWithImages();
   await removeContainers(client, isDeadRun);
@@ -52,7 +52,7 @@ async function startPostgres(run: string): Promise<string> {
     .withCopyContentToContainer([accessRules])
     .withCommand(['postgres', ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])])
     .start();
-  // Where the tests run in a container themselves, the engine's host is another one: a data source there has to name its encryption.
+  // Where the tests run in a container themselves, the engine's host is another host: a data source there has to name its encryption.
   return `${container.getConnectionUri()}?sslmode=disable`;
 }
 
@@ -83,7 +83,7 @@ async function haveImage(client: ContainerRuntimeClient, image: ImageName): Prom
   );
 }
 
-/** Removes the containers of the given runs, whatever state they are in. */
+/** Removes the containers of the given runs, in any state. */
 async function removeContainers(client: ContainerRuntimeClient, isOurs: (run: string) => boolean): Promise<void> {
   const labelled = await client.container.dockerode.listContainers({ all: true, filters: { label: [runLabel] } });
   const ours = labelled.filter((container) => isOurs(container.Labels[runLabel] ?? ''));

@@ -22,7 +22,7 @@ async function makeFolder(path: string): Promise<string> {
   return folder;
 }
 
-/** An empty folder of its own, removed after the run with whatever was left running by a supervisor in it. */
+/** An empty folder of its own, removed after the run with the processes that a supervisor in it left running. */
 export async function testFolder(): Promise<string> {
   return await makeFolder(join(sharedInfrastructure().folder, 'test-'));
 }
