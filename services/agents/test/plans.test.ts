@@ -37,7 +37,7 @@ const uncharged = { ...key, createdAt: now, status: 'failed', content: '', failu
 const reader = { tenant, agentId: 'agt_1', userId: 'usr_1' };
 const filter = { tenant, category: undefined, status: '', search: '' };
 
-/** Whatever is looked up or changed by key. */
+/** Tables whose rows are looked up or changed by key. */
 const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   findMessage: (sql) => findMessage(sql, reader, id),
   selectMessages: (sql) => selectMessages(sql, reader, 'conv_1', 20),

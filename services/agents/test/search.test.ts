@@ -56,7 +56,7 @@ test.each([
   expect(along.length).toBeGreaterThan(100);
 });
 
-/** The plans of what a search runs as, whatever parameters it was prepared for. */
+/** The plans of the statements of a search, prepared for any parameters. */
 async function plansOf(search: string): Promise<string> {
   const ids: string[] = [];
   await selectAgents(

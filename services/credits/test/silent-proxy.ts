@@ -22,7 +22,7 @@ export async function silentProxy(databaseUrl: string): Promise<SilentProxy> {
     ] as const) {
       sockets.add(from);
       from.pipe(to);
-      // If one side closes, for whatever reason, close the other.
+      // If one side closes, for any reason, close the other.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);

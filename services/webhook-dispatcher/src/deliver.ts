@@ -67,7 +67,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
 
   return async ({ deliveries }, stopping) => {
     const keys = deliveries.map(({ dispatch, ...delivery }) => ({ delivery, dispatch }));
-    // The job lasts until the last of its deliveries has ended, also if another one fails.
+    // The job lasts until the last of its deliveries has ended, also if another delivery fails.
     const ended = await Promise.allSettled(keys.map((key) => deliver(key, stopping)));
     const failed = ended.find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;

@@ -180,7 +180,7 @@ describe('with webhooks on', () => {
       const deactivated = [{ organization_id: organization.id, user_id: userId, deactivated_at: time }];
       expect([byType('user.registered'), byType('user.deactivated')]).toEqual([registered, deactivated]);
 
-      // Users belong to the organization: both environments hear of them, and of nothing else that the other one does.
+      // Users belong to the organization: both environments hear of them, and of nothing else that the other environment does.
       const elsewhere = sentTo('/test').map(verifyEvent);
       expect(new Set(elsewhere.map(({ type }) => type))).toEqual(new Set(['user.registered', 'user.deactivated']));
       expect(sentTo('/stranger')).toEqual([]);
@@ -214,7 +214,7 @@ describe('with webhooks off, which is the default', () => {
   afterAll(() => system.stop());
 
   test(
-    'no event is recorded, whatever happens, and nothing of webhooks runs or is there',
+    'no event is recorded after any action, and nothing of webhooks runs or is there',
     async () => {
       const organization = await makeOrganization(system);
       await causeEveryEvent(system, organization);

@@ -25,7 +25,7 @@ const batch = 25;
 const endpoints = 5;
 /** The pause of a relay between two attempts. */
 const retryMs = 100;
-/** So slow that whatever strikes meets deliveries that were sent and not yet answered. */
+/** So slow that each fault meets deliveries that were sent and not yet answered. */
 const answerMs = 40;
 const settleLimitMs = 60_000 + total * endpoints * 12;
 

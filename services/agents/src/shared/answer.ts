@@ -93,7 +93,7 @@ export const transitions = {
   renew: { from: ['running'], to: 'running' },
   /** A worker stops, dies or loses its lease. The answer gets another job. */
   return: { from: ['running'], to: 'dispatched' },
-  /** Its job is lost or may be. The answer gets another one. */
+  /** Its job is lost or may be. The answer gets another job. */
   redispatch: { from: ['dispatched'], to: 'dispatched' },
   /** The result is stored, and will never be computed again. */
   complete: { from: ['running'], to: 'settling' },

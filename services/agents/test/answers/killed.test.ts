@@ -122,7 +122,7 @@ async function faults(until: number): Promise<string[]> {
 }
 
 test(
-  'every accepted message is answered once and charged once, whichever process dies and whatever Redis loses',
+  'every accepted message is answered once and charged once, even if any process dies and Redis loses any data',
   async () => {
     const accepted = new Map<string, number>();
     let stopped = false;

@@ -51,7 +51,7 @@ export function createApartHandler(context: ProcessContext, { answers, meters, c
   context.onStop('processes of answers that lost a lease', () => pool.end());
 
   return async (job: ApartJob, stopping: AbortSignal): Promise<void> => {
-    // A job that still waits when this worker stops is dropped: agents gives its answer another one.
+    // A job that still waits when this worker stops is dropped: agents gives its answer another job.
     const pooled = await pool.acquire(job.shared ? 'shared' : 'alone', AbortSignal.any([stopping, context.stopping]));
     if (!pooled) return;
     try {

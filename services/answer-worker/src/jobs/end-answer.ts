@@ -92,7 +92,7 @@ type Completion = Parameters<WorkerDeps['answers']['complete']>[0];
 function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, latencyMs: number): Completion {
   const { content, model, refused = false } = answer;
   const [inputTokens, outputTokens] = [toTokenCount(answer.inputTokens), toTokenCount(answer.outputTokens)];
-  // A refusal rests on no result, whatever was looked up for it.
+  // A refusal is computed from no result, even if queries ran for it.
   const result = refused ? undefined : log.result;
   return {
     answer: key,

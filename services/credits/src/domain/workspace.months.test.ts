@@ -39,7 +39,7 @@ test('months without an operation count as unused', () => {
   expect(ledger.user('u')).toMatchObject({ balance: 200, carried: 100, used: 0 });
 });
 
-test('a month starts once, whatever operation comes first', () => {
+test('a month starts once, with any operation as its first', () => {
   ledger.one(JANUARY, op.limit('l', 'u', 100));
   const results = ledger.run(FEBRUARY, [op.hold('m1', 'u', 1), op.startMonth('u'), op.read('u'), op.startMonth('u')]).results;
   expect(results.map((result) => 'turned' in result && result.turned)).toEqual([false, false, false, false]);

@@ -17,7 +17,7 @@ import type { Hold, Outcome, Remembered, Transfer, UsageRecord } from '../domain
 import type { LoadedState } from './load.ts';
 
 /**
- * Writes the outcome of a batch in one statement, whatever its size, if the ledger still has the stamp under which it was loaded. Returns
+ * Writes the outcome of a batch of any size in one statement, if the ledger still has the stamp under which it was loaded. Returns
  * the ledger's new stamp; undefined if another process wrote the ledger first; nothing is written then.
  */
 export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: LoadedState, outcome: Outcome): Promise<string | undefined> {

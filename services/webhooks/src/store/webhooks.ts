@@ -62,7 +62,7 @@ export type WebhookChanges = Partial<Pick<WebhookRow, 'url' | 'events' | 'descri
 
 /**
  * Applies a caller's changes to a locked webhook. A deactivation drops the pending deliveries. An activation resets the health, and
- * deliveries are accepted whatever their age once all pending ones are dropped.
+ * deliveries of any age are accepted once all pending ones are dropped.
  */
 export async function changeWebhook(em: EntityManager, webhook: WebhookRow, changes: WebhookChanges, at: number): Promise<WebhookRow> {
   const isDeactivation = webhook.active && changes.active === false;

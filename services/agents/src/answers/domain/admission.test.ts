@@ -32,7 +32,7 @@ test('a message is refused with the code of the first obstacle, and admitted wit
   expect(outcome({ inFlight: 2, waiting: 3 })).toEqual({ kind: 'refuse', code: 'too_many_waiting' });
 });
 
-test('a message that was accepted stays accepted, whatever has changed since', () => {
+test('a message that was accepted stays accepted, even if limits or states have changed since', () => {
   expect(outcome({ accepted: 'forThisCaller', agentStatus: null, key: { ...key, fingerprint: 'b' } })).toEqual({ kind: 'repeat' });
   expect(outcome({ accepted: 'forAnother' })).toEqual({ kind: 'refuse', code: 'not_found' });
 });

@@ -39,7 +39,7 @@ const refuse = (code: RefusedAdmission['code'], param?: RefusedAdmission['param'
 
 export const isExpired = (key: Situation['key'], now: number): boolean => key !== undefined && key.createdAt <= now - keyRetentionMs;
 
-/** Decides about a message. One that was accepted stays accepted, whatever has changed since. */
+/** Decides about a message. One that was accepted stays accepted, even if limits or states have changed since. */
 export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
   if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
   if (situation.accepted === 'forAnother') return refuse('not_found');

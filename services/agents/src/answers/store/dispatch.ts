@@ -100,7 +100,7 @@ export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Pr
 
 export const dispatchStatements = { dispatch, heldUpTenants };
 
-/** Due answers in a state, oldest first. A replica skips the rows that another one has locked. */
+/** Due answers in a state, oldest first. A replica skips the rows that another replica has locked. */
 const dueIn = (state: 'waiting' | 'dispatched' | 'running', columns = '', where = '') => `
   due as materialized (
     select organization_id, environment, id${columns} from answers where ${inState(state)} and due <= ${at('$2')}${where}
