@@ -90,7 +90,7 @@ describe('chains from before there were keys', () => {
     }
   });
 
-  test('an older replica, which knows no keys, cannot add to them meanwhile', async () => {
+  test('an older replica, which knows no keys, cannot add to them', async () => {
     const old = `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action,
       target_type, target_id, outcome, request_id, changes_json, hash) values ('org_mixed', 1, 'x', '', now(), '', '', '', '', '', '', '', '', '', '')`;
     await expect(database.query(old)).rejects.toThrow('key_version');

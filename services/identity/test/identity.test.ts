@@ -98,7 +98,7 @@ describe('authentication', () => {
     expect(faults).toEqual([]);
   });
 
-  test('a new key is published before it signs, and a second rotation meanwhile is the same one', async () => {
+  test('a new key is published before it signs, and a second rotation before that is the same rotation', async () => {
     const careful = await boot({ SIGNING_KEY_AHEAD_SECONDS: '120' });
     const created = await careful.operator.createOrganization({ name: 'Careful' });
     const kidNow = async () =>
@@ -116,7 +116,7 @@ describe('authentication', () => {
     await careful.stop();
   });
 
-  test('forged tokens are refused, whatever they claim', async () => {
+  test('forged tokens are refused with any claims', async () => {
     const { accessToken } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
     const { header, payload } = jwt.decode(accessToken, { complete: true }) as jwt.Jwt;
     const claims = payload as jwt.JwtPayload;
@@ -200,7 +200,7 @@ describe('users', () => {
     identity.as(admin, () => identity.gateway.createUser({ name: 'Someone', email, role }));
   const update = (userId: string, changes: object) => identity.as(admin, () => identity.gateway.updateUser({ userId, ...changes }));
 
-  test('an address is unique in its organization, whatever its case', async () => {
+  test('an address is unique in its organization, in any case of letters', async () => {
     await create('twice@acme.example');
     await expect(create('TWICE@acme.example')).rejects.toMatchObject({ code: 'email_taken', param: 'email' });
   });

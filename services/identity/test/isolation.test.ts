@@ -5,7 +5,7 @@ import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
 import { type BootedService, boot } from './boot.ts';
 
-// One organization asks for too much, and the other authenticates, gets tokens and reads meanwhile.
+// One organization asks for too much, and the other authenticates, gets tokens and reads at the same time.
 let identity: BootedService;
 let database: Database;
 /** A transaction sees the activity of the moment at which it first asked. */

@@ -164,7 +164,7 @@ describe('a sign-in', () => {
     expect(JSON.stringify(entries)).toContain(victim.userId);
   });
 
-  test('that succeeds for one user of an e-mail address does not forget the failures for another one', async () => {
+  test('that succeeds for one user of an e-mail address does not forget the failures for another user', async () => {
     const email = 'two-users@acme.example';
     await world.makeOrganization(email);
     const { organizationId } = await world.makeOrganization(email, 'the password of the attacker');

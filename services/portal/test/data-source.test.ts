@@ -77,7 +77,7 @@ describe('the data source of an organization', () => {
     expect(JSON.stringify([tested.text, connected.text, await actions()])).not.toContain(secret);
   });
 
-  test('stays as it is when another one is refused, and the refusal says why', async () => {
+  test('stays as it is when another database is refused, and the refusal says why', async () => {
     const { browser } = await signedInAdministrator();
     await connect(browser);
     const refusals: [object, string, RegExp][] = [

@@ -160,7 +160,7 @@ export class AnswerStream implements Waiter {
   /** The whole message, as a list of messages shows it. */
   async #complete(message: AnswerMessage, id: string): Promise<void> {
     const record = await this.#options.readRecord(message.id);
-    // Meanwhile the stream may have ended otherwise.
+    // The stream may have ended otherwise in the meantime.
     if (!this.#isOpen) return;
     this.#write('completed', toListedMessage({ ...message, record }), id);
     this.#finish();

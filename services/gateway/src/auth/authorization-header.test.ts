@@ -20,7 +20,7 @@ describe('bearer tokens', () => {
     fc.assert(fc.property(scheme, token, (name, text) => bearerToken(`${name} ${text}`) === text));
   });
 
-  test('whatever the header, the answer is a token or an authentication error', () => {
+  test('for any header, the answer is a token or an authentication error', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -51,7 +51,7 @@ describe('bearer tokens', () => {
 describe('Basic client authentication', () => {
   const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
-  test('whatever was form-encoded comes out as it was', () => {
+  test('any form-encoded text is decoded as it was', () => {
     const part = fc.string({ minLength: 1 }).filter((text) => text.isWellFormed());
     fc.assert(
       fc.property(part, part, (id, secret) => {

@@ -66,7 +66,7 @@ export function idempotencyKey(
   };
 }
 
-/** One text for one value, whatever the order in which its fields were written. */
+/** One text for one value, for any order of its fields. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => (isPlainObject(inner) ? sorted(inner) : inner)) ?? '';
 }

@@ -14,7 +14,7 @@ export function wantsEvents(accept: string | undefined): boolean {
   return stream.quality > json.quality || stream.precision > json.precision;
 }
 
-/** The most precise member counts, whatever the others say. */
+/** The most precise member counts, and overrides the others. */
 function wishFor(type: string, members: readonly Weighted[]): Wish {
   const ranges = ['*/*', `${type.split('/')[0]}/*`, type];
   return members.reduce<Wish>(

@@ -53,7 +53,7 @@ const forCallers = (route: Route, deps: PipelineDeps) => async (exchange: Exchan
   if (deps.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
   const body = route.body ? await readHeldBody(route, deps, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
-  // A body may arrive slowly: a credential that was revoked meanwhile is refused.
+  // A body may arrive slowly: a credential that was revoked in that time is refused.
   if (waited) exchange.principal = await deps.authenticator.authenticate(token);
   return runHandler(route, deps, exchange, body);
 };

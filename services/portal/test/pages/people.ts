@@ -66,7 +66,7 @@ export const testPeople = (started: () => PagesWorld) =>
       expect(await violationsInThemes(member.page)).toEqual([]);
       await member.page.getByLabel('Your name').fill('Lin');
       await member.page.getByLabel('New password').fill(firstPassword);
-      await member.page.getByLabel('Repeat the password').fill('another one');
+      await member.page.getByLabel('Repeat the password').fill('another password');
       await member.page.getByRole('button', { name: 'Create the account' }).click();
       await member.page.getByText('The two passwords differ.').waitFor();
       await member.page.getByLabel('Repeat the password').fill(firstPassword);

@@ -83,7 +83,7 @@ export const testProviderSignIn = (started: () => PagesWorld) =>
       await comeBack();
       await page.getByRole('heading', { level: 1, name: 'Choose an organization' }).waitFor();
       const [own, other] = [page.getByRole('button', { name: 'You have signed in here before.' }), page.getByRole('button', { name })];
-      // The place that the person knows stands first, whatever another organization calls itself.
+      // The organization that the person knows is listed first, under any name of another organization.
       expect(await page.locator('.choice').first().innerText()).toContain('You have signed in here before.');
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       expect(await violationsInThemes(page)).toEqual([]);

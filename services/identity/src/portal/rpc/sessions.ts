@@ -40,7 +40,7 @@ export const listSessions = (deps: IdentityDeps): RpcOf<'identity', 'listSession
   },
 });
 
-/** Ends the session at once. Another one is refused everywhere when this answers; the portal forgets its own by itself. */
+/** Ends the session at once. If it is another session, it is refused everywhere when this answers; the portal forgets the caller's session by itself. */
 export const endSession = (deps: IdentityDeps): RpcOf<'identity', 'endSession'> => ({
   allow: portal,
   async handle({ sessionToken, sessionId }, call) {

@@ -50,7 +50,7 @@ const savePasswordStatement = `
   insert into passwords (organization_id, user_id, hash, changed_at) values ($1, $2, $3, now())
   on conflict (organization_id, user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`;
 
-/** Replaces the text of a password that stays the same, unless it was changed meanwhile. */
+/** Replaces the text of a password that stays the same, unless it was changed in the meantime. */
 export async function rehashPassword(sql: Sql, user: SignInUser, hash: string): Promise<void> {
   await sql(rehashPasswordStatement, [user.organizationId, user.userId, user.hash, hash]);
 }

@@ -37,7 +37,7 @@ function fieldErrors(body: ErrorEnvelope | undefined): FieldError[] {
   return param ? [{ param, message }] : [];
 }
 
-/** The refusal in a reply, whatever the reply contains. */
+/** The refusal in a reply with any content. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   return new ApiError(response.status, parseEnvelope(text));

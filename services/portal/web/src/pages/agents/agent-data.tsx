@@ -21,7 +21,7 @@ export function AgentData({ agent }: { agent: Agent }) {
       <p className="muted">
         {selection.tables.size === 0
           ? 'The agent sees no tables: it answers from its instructions alone.'
-          : `The agent sees ${plural(selection.tables.size, 'table')}. Everything else does not exist for it, whatever a user or the model asks for.`}
+          : `The agent sees ${plural(selection.tables.size, 'table')}. Everything else does not exist for it, even if a user or the model asks for it.`}
       </p>
       {data.status === 'unreadable' && <Notice tone="warning">The data source cannot be read: {data.reason}</Notice>}
       {data.role_gate && !data.role_gate.active && (

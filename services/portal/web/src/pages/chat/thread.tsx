@@ -144,7 +144,7 @@ interface ScrollProps {
   children: React.ReactNode;
 }
 
-/** Follows the end of what it shows. For a reader who has scrolled up nothing moves, whatever is added before the first message. */
+/** Follows the end of what it shows. For a reader who has scrolled up nothing moves when messages are added before the first. */
 function ScrollArea({ watch, firstId, children }: ScrollProps) {
   const area = useRef<HTMLDivElement>(null);
   const follows = useRef(true);

@@ -4,7 +4,7 @@ import { api, bodyOf, type Environment } from '../../api/client.ts';
 export const groupings = ['day', 'week', 'month', 'user', 'agent'] as const;
 export type Grouping = (typeof groupings)[number];
 
-/** A group of usage, whatever it is grouped by. */
+/** A group of usage, for each kind of grouping. */
 export interface UsageGroup {
   date?: string;
   week?: string;

@@ -37,7 +37,7 @@ const inputOf = (way: Way, values: Values) => ({
   ca_certificate: values.ca_certificate,
 });
 
-/** Connects a database, or another one in place of the one before. */
+/** Connects a database, in place of the connected one if there is one. */
 export function ConnectDialog({ connection, onClose }: { connection: Connection | null | undefined; onClose: () => void }) {
   const environment = useEnvironment();
   const client = useQueryClient();

@@ -35,7 +35,7 @@ export function ChooseOrganizationPage() {
   return (
     <Entrance
       title="Choose an organization"
-      description={choice.data && 'Your account belongs to more than one. To work in another one later, sign in again.'}
+      description={choice.data && 'Your account belongs to more than one. To work in another organization later, sign in again.'}
     >
       {failure && <Notice tone="danger">{messageOf(failure)}</Notice>}
       {choice.data && (
