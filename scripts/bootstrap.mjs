@@ -1,6 +1,6 @@
 // Makes a fresh clone ready to run: installs what the lock file says, generates the types of the protos and of the API's client and, with --build,
 // builds the processes.
-// Runs before every npm script, on whatever Node (>= 18) the machine has and without any dependency; when nothing changed it only compares hashes.
+// Runs before every npm script, on any Node (>= 18) of the machine and without any dependency; when nothing changed it only compares hashes.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -8,7 +8,7 @@ const tools = [...project.matchAll(/^(?:dependencies|dev) = (\[.*\])$/gm)].flatM
 
 run('python3', '-m', 'venv', folder);
 run(`${folder}/bin/pip`, 'install', '--quiet', '--disable-pip-version-check', ...tools);
-// The Node of the repository, which reads TypeScript, whatever runs this script.
+// The Node of the repository, which reads TypeScript: another Node may run this script.
 run('node_modules/.bin/node', 'scripts/openapi.mjs', '--out', '.cache/openapi.json');
 run(`${folder}/bin/python`, '-W', 'ignore', 'clients/python/generate.py', '.cache/openapi.json');
 

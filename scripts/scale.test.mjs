@@ -13,7 +13,7 @@ test('random numbers are even, and the same for a seed', () => {
   expect(Array.from({ length: 5 }, createRandom(seed))).toEqual(numbers.slice(0, 5));
 });
 
-test('every message is answered, whatever the number of workers', () => {
+test('every message is answered, for any number of workers', () => {
   for (const workers of [1, 2, 8]) {
     const { arrivals, answered } = simulateAnswers({ ...few, workers });
     expect(answered).toBe(arrivals);

@@ -109,7 +109,7 @@ describe('the structure script', () => {
     expect(figures.helpers.map((helper) => helper.split(' ')[0])).toContain('services/agents/src/books/on-item.ts');
   });
 
-  test('finds folders that import each other, whatever files do it', () => {
+  test('finds folders that import each other through any of their files', () => {
     expect(figures.folderCycles).toEqual(['services/agents/src/books <-> services/agents/src/pages']);
   });
 

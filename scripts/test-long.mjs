@@ -180,7 +180,7 @@ function install(command, name) {
     throw new Error(`${command} is missing and could not be installed: install the package ${name}`);
 }
 
-/** Keeps one process busy for each core while the work goes on. They end with this process, whatever ends it. */
+/** Keeps one process busy for each core while the work goes on. They end with this process, also if it is killed. */
 async function underLoad(work) {
   const busy =
     "process.stdin.once('end', () => process.exit()).resume(); const spin = () => { for (const end = performance.now() + 20; performance.now() < end; ); setImmediate(spin); }; spin();";

@@ -8,7 +8,7 @@ export interface Promised {
 
 export interface Outcome {
   readonly promises: readonly Promised[];
-  /** Whatever else helps to understand the ratios. */
+  /** Other figures that help to understand the ratios. */
   readonly figures: Readonly<Record<string, number | string | readonly number[]>>;
 }
 

@@ -34,7 +34,7 @@ export interface History {
   stop(): Promise<void>;
 }
 
-/** A database of its own with that many records: the same users, agents and days whatever their number. */
+/** A database of its own with that many records: the same users, agents and days for any number of records. */
 export async function startHistory(clusterUrl: string, name: string, records: number): Promise<History> {
   const url = new URL(clusterUrl);
   const cluster = new Pool({ connectionString: clusterUrl, max: 1 });

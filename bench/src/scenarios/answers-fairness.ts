@@ -9,7 +9,7 @@ const queued = 5_000;
 const sent = 20;
 const acceptedAtOnce = 50;
 
-/** One organization's long queue, and another that sends a few messages meanwhile. */
+/** One organization's long queue, and another that sends a few messages at the same time. */
 export const answersFairness: Scenario = {
   name: 'answers-fairness',
   about: `${sent} answers of one organization while another has queued ${queued}; worker concurrency ${concurrency}, model ${modelMs} ms, default limits of what runs at once`,
