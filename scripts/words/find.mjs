@@ -2,17 +2,27 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { API } from 'typescript/unstable/sync';
+import { readComments } from './comments.mjs';
 import { bareOpenings, prose, wholeNames, wordsOfNames } from './list.mjs';
 import { readFile } from './texts.mjs';
 
-const documents = ['README.md', 'CONTRIBUTING.md', 'docs/**/*.md'];
-const isRead = (path) => !/(^|\/)(node_modules|gen|\.data|\.cache)\//.test(path) && !path.startsWith('..') && !isOwnList(path);
+const documents = ['*.md', 'docs/**/*.md', 'clients/**/*.md'];
+/** Files outside of the TypeScript programs, whose comments are read. */
+const commented = [
+  'proto/**/*.proto',
+  'deploy/**/*.{yaml,yml,tpl,sh,mjs,Dockerfile}',
+  'deploy/Dockerfile',
+  '*.yml',
+  '.ci/run',
+  'clients/**/*.py',
+];
+const isRead = (path) => !/(^|\/)(node_modules|gen|_generated|\.data|\.cache)\//.test(path) && !path.startsWith('..') && !isOwnList(path);
 /** The list itself names the words. */
 const isOwnList = (path) => path.startsWith('scripts/words');
 
 /** Every finding below `root`, as `{ path, line, kind, word, instead }`, in order. */
 export function findWords(root) {
-  const findings = [...projects(root).flatMap((folder) => findInSources(root, folder)), ...findInDocuments(root)];
+  const findings = [...projects(root).flatMap((folder) => findInSources(root, folder)), ...findInDocuments(root), ...findInComments(root)];
   return findings.sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
 }
 
@@ -54,8 +64,19 @@ function findInDocuments(root) {
   });
 }
 
+function findInComments(root) {
+  return globSync(commented, { cwd: root })
+    .filter(isRead)
+    .flatMap((path) => {
+      const text = readFileSync(join(root, path), 'utf8');
+      const lineOf = lineCounter(text);
+      const findings = readComments(path, text).flatMap((comment) => findInProse(comment, 'comment'));
+      return findings.map(({ position, ...finding }) => ({ path, line: lineOf(position), ...finding }));
+    });
+}
+
 export function findInProse({ position, text }, kind) {
-  const at = ({ index, 0: word }, instead) => ({ position: position + index, kind, word, instead });
+  const at = ({ index, 0: word }, instead) => ({ position: position + index, kind, word: word.replace(/\s+/g, ' '), instead });
   return [
     ...prose.flatMap(({ pattern, instead }) => [...text.matchAll(pattern)].map((match) => at(match, instead))),
     ...[...text.trimStart().matchAll(bareOpenings)].map((match) => {

@@ -3,8 +3,11 @@
 /** In comments, texts (errors, log lines, test titles) and documents. */
 export const prose = [
   { pattern: /\b(whoever|whomever|whosoever|somebody|nobody|anybody|everybody)\b/gi, instead: 'name the process, request or tenant' },
+  { pattern: /\bmeanwhile\b/gi, instead: 'in the meantime, or say what happens first' },
+  { pattern: /\b(another|other)\s(?!\n)\s*ones?\b/gi, instead: 'repeat the noun' },
+  { pattern: /\bwhatever\b/gi, instead: 'any, or name the cases' },
   { pattern: /\b(anew|afresh)\b/gi, instead: 'again' },
-  { pattern: /\bcan not\b/gi, instead: 'cannot' },
+  { pattern: /\bcan\s(?!\n)\s*not\b/gi, instead: 'cannot' },
   { pattern: /\bheed(s|ed|ing)?\b/gi, instead: 'abort with, follow' },
   { pattern: /\bdisown(s|ed|ing)?\b/gi, instead: 'release' },
   { pattern: /\blenders?\b/gi, instead: 'pool' },

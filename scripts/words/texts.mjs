@@ -23,8 +23,8 @@ const declarationKinds = new Set([
   SyntaxKind.PropertyDeclaration,
   SyntaxKind.Parameter,
 ]);
-/** Texts of the HTTP contract are read by callers and change with the contract. */
-const contractProperties = new Set(['description', 'summary', 'example', 'examples']);
+/** Examples of the HTTP contract are data of callers. */
+const exampleProperties = new Set(['example', 'examples']);
 
 /** Comments and texts as `{ position, text }`, names as `{ position, name }`. */
 export function readFile(file) {
@@ -44,13 +44,13 @@ export function readFile(file) {
 }
 
 function readTexts(file, literals) {
-  const said = literals.filter((node) => node.kind !== SyntaxKind.RegularExpressionLiteral && /\s/.test(node.text) && !isContract(node));
-  return said.map((node) => ({ position: node.getStart(file), text: node.text }));
+  const texts = literals.filter((node) => node.kind !== SyntaxKind.RegularExpressionLiteral && /\s/.test(node.text) && !isExample(node));
+  return texts.map((node) => ({ position: node.getStart(file), text: node.text }));
 }
 
-function isContract(node) {
+function isExample(node) {
   for (let { parent } = node; parent; parent = parent.parent)
-    if (parent.kind === SyntaxKind.PropertyAssignment) return contractProperties.has(parent.name.text);
+    if (parent.kind === SyntaxKind.PropertyAssignment) return exampleProperties.has(parent.name.text);
   return false;
 }
 
