@@ -31,7 +31,7 @@ test("a user's conversations, the latest message first, page by page, with their
   const ids: string[] = [];
   for (let n = 0; n < 7; n += 1) ids.push(await mine.begin(at(n)));
   await other.begin(at(9));
-  // The second wakes up again and so goes to the front.
+  // The second gets another exchange and so goes to the front.
   await mine.exchange(ids[1] as string, at(20));
   const order = [ids[1], ...ids.filter((_, n) => n !== 1).reverse()];
   const listedIds: string[] = [];

@@ -90,7 +90,7 @@ test('a stream has its start and the text in order, the first piece at once and 
   expect(scene.agents.completed[0]?.content).toBe(text);
 });
 
-test('a broken stream restarts: the text so far is void, and the result is that of the second try', async () => {
+test('a broken stream restarts: the text so far is void, and the result is that of the second attempt', async () => {
   let tries = 0;
   scene.model.follow(() => (tries++ === 0 ? { kind: 'unfinished', text: 'Half an', by: 'cut' } : { kind: 'text', text: 'A whole one' }));
   const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel] }) });

@@ -326,7 +326,7 @@ describe('an ordinary entry does not sign a change before it', () => {
     expect(await faultsOf('org_emptied')).toEqual([brokenAt(1)]);
   });
 
-  test('a head whose key this replica does not have is left alone, and other organizations get their entries', async () => {
+  test('a head whose key this replica does not have stays as it is, and other organizations get their entries', async () => {
     await append('org_other_key', 2);
     await database.query("update audit_chains set key_version = 9 where organization_id = 'org_other_key'");
     const entry = { environment: 'live', createdAt: '2026-03-01T10:00:00.000Z' };

@@ -134,7 +134,7 @@ interface LeftProcess extends ProcessMark {
 
 const stopLimitMs = 10_000;
 
-/** Stops processes of a dead supervisor, the last started first. A later process under the same pid is left alone. */
+/** Stops processes of a dead supervisor, the last started first. A later process under the same pid keeps running. */
 async function stopLeftProcesses(leftProcesses: readonly LeftProcess[]): Promise<void> {
   for (const leftProcess of leftProcesses.toReversed()) await stopLeftProcess(leftProcess);
 }

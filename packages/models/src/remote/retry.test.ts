@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ModelFailure, retryAfterMs } from './failure.ts';
 import { pauseBeforeRetry } from './route.ts';
 
-describe('the pause before the next try', () => {
+describe('the pause before the next attempt', () => {
   test('is half a second, then a second, with up to a fifth on top', () => {
     const failure = new ModelFailure('server_error');
     checkProperty(

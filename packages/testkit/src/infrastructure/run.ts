@@ -70,7 +70,7 @@ function announce(servers: StartedServers, why?: string): StartedServers {
   return servers;
 }
 
-/** A look at the usual places, so that a machine without Docker does not pay for asking an engine. */
+/** Checks the usual paths of Docker, so that a machine without Docker does not pay for asking an engine. */
 function mayHaveDocker(): boolean {
   const sockets = ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock'), join(homedir(), '.colima/default/docker.sock')];
   return Boolean(dockerHost) || sockets.some((socket) => existsSync(socket));

@@ -156,7 +156,7 @@ async function quiesce(): Promise<void> {
     if (left?.answers === '0' && !open && round > 8) return;
     await new Promise((resolve) => setTimeout(resolve, 15));
   }
-  throw new Error(`does not come to rest: ${JSON.stringify(await rig.sql('select id, state, due from answers'))}`);
+  throw new Error(`answers remain unfinished: ${JSON.stringify(await rig.sql('select id, state, due from answers'))}`);
 }
 
 async function checkLine(): Promise<void> {

@@ -123,7 +123,7 @@ test(`an answer that ends its process fails after three, and ${innocents} others
   expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
 }, 200_000);
 
-/** Answers that take 3 s of the model, and how many of them it was at the same time since the last look. */
+/** Answers that take 3 s of the model, and the most that ran at the same time since the last check. */
 function countAtOnce() {
   let running = 0;
   let most = 0;

@@ -123,7 +123,7 @@ export class WaiterRegistry {
     else if (readNow) this.#read(entry);
   }
 
-  /** The reader logs a failure; the next second brings another try. */
+  /** The reader logs a failure; the next second brings another attempt. */
   #read(entry: WaitEntry): void {
     entry.readAt = Number.POSITIVE_INFINITY;
     this.#options.read(entry.key).then(

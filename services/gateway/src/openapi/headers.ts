@@ -23,7 +23,7 @@ export const sharedHeaders = {
   RateLimitLimit: header('The nearest of these limits.', '600', 'integer'),
   RateLimitRemaining: header('The rest of the nearest limit.', '599', 'integer'),
   RateLimitReset: header('When the nearest limit begins again, in seconds since 1970.', '1767225660', 'integer'),
-  RetryAfter: header('Seconds to wait before another try.', '1', 'integer'),
+  RetryAfter: header('Seconds to wait before another attempt.', '1', 'integer'),
   WwwAuthenticate: header(
     'How to authenticate, or which scope is missing (RFC 6750).',
     'Bearer realm="agent-service", error="invalid_token"',

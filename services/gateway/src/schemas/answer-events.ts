@@ -7,7 +7,7 @@ export const answerEvents = z.string().meta({
   description: `Server-sent events, each with a JSON object as its data:
 
 - \`started\`: message_id, conversation_id, attempt. Comes again, also with the same attempt, when
-  another try begins, and voids the text so far.
+  a call of the model is repeated, and discards the text so far.
 - \`delta\`: text, attempt. The deltas since the last \`started\` are a beginning of the answer; of a slow reader some may be left out.
 - \`tool\`: name, detail, rows, duration_ms, error (null when it went well), attempt.
 - \`completed\`: the whole message, with \`result\` and \`usage\` as reading it has them. The last event.

@@ -338,7 +338,7 @@ const unusedHolds = `
 
 /**
  * Marks the holds of messages that were not accepted for release, and returns those that it marked. The row of an accepted answer is
- * left alone, and a marked id cannot be accepted: the first of the two decides. The mark outlives the release for a while, since an
+ * not marked, and a marked id cannot be accepted: the first of the two decides. The mark outlives the release for a while, since an
  * acceptance that got the hold before may still be under way.
  */
 export const markUnusedHolds = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<AnswerKey[]> =>
