@@ -153,15 +153,15 @@ function saysLasting(pass: Pass, { at }: StatedComparison): boolean {
   const lasting = pass.tiles.flatMap(({ words }, index) => (/^(last|lasted|lasting|stayed)$/.test(words[0]?.lower ?? '') ? [index] : []));
   const between = pass.find('between');
   const days = pass.tiles.flatMap((_, index) => (pass.dayAt(index)?.table === pass.base ? [index] : []));
-  const isSaid =
+  const isStated =
     lasting.length > 0 || (between.length > 0 && days.length > 1) || /^longer|^shorter/.test(pass.tiles[at]?.words[0]?.lower ?? '');
-  if (isSaid)
+  if (isStated)
     pass.use(
       ...lasting,
       ...between,
       ...(between.length > 0 ? [...days, ...pass.tiles.flatMap(({ tags }, index) => (tags.includes('and') ? [index] : []))] : []),
     );
-  return isSaid;
+  return isStated;
 }
 
 const beyond = { over: 'above', under: 'below', atLeast: 'at or above', atMost: 'at or below' } as const;

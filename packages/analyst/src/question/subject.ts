@@ -35,8 +35,8 @@ function namedSubject(pass: Pass, { tiles, base, quantity }: Candidate, order: O
     (order && tiles.includes(before) && quantity?.unit === 'pieces');
   for (const at of pass.tiles.keys()) {
     const before = pass.beside(at, -1);
-    const isAsked = order !== undefined || questionWords.includes(before) || quantity !== undefined;
-    const phrase = begins(before) && isAsked && !pass.isUsed(at) ? dimensionAt(pass, at) : undefined;
+    const isRequested = order !== undefined || questionWords.includes(before) || quantity !== undefined;
+    const phrase = begins(before) && isRequested && !pass.isUsed(at) ? dimensionAt(pass, at) : undefined;
     // A column of the same rows is shown with them.
     const isOwn = phrase?.dimension.kind === 'column' && phrase.dimension.table === base.name && quantity?.column !== undefined && !order;
     if (!phrase || isOwn) continue;

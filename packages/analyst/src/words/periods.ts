@@ -106,13 +106,13 @@ function periodAt(words: readonly Word[], at: number): Named | undefined {
 
 /** `so far this year`, `this year so far`, `year to date`: up to and with today, also where rows are planned ahead. */
 function soFar(words: readonly Word[], at: number): Named | undefined {
-  const isSaid = (from: number) => /^(so far|to date)$/.test(`${words[from]?.lower} ${words[from + 1]?.lower}`);
-  const first = isSaid(at) ? at + 2 : at;
+  const isStated = (from: number) => /^(so far|to date)$/.test(`${words[from]?.lower} ${words[from + 1]?.lower}`);
+  const first = isStated(at) ? at + 2 : at;
   const isPresent = directions.get(words[first]?.lower ?? '') === 0;
   const last = isPresent ? first + 1 : first;
   const grain = grainOf(words[last]);
-  const isNamed = isPresent || (isSaid(last + 1) && !/^(by|per|each|every)$/.test(words[at - 1]?.lower ?? ''));
-  if (grain && isNamed && (first > at || isSaid(last + 1)))
+  const isNamed = isPresent || (isStated(last + 1) && !/^(by|per|each|every)$/.test(words[at - 1]?.lower ?? ''));
+  if (grain && isNamed && (first > at || isStated(last + 1)))
     return { label: `this ${grain} so far`, from: start(grain), to: tomorrow, length: last + 1 - at + (first > at ? 0 : 2) };
   return first > at ? { label: 'up to today', from: undefined, to: tomorrow, length: 2 } : undefined;
 }
