@@ -39,7 +39,8 @@ export function serveStatements(pass: (text: string, scope: ResolvedScope) => Pa
     for (const id of request.forget) scopes.delete(id);
     port.postMessage(replyTo(request, scopes, pass));
   });
-  port.postMessage({ kind: 'ready' } satisfies GateReply);
+  // Not before all modules have been evaluated: V8 aborts the process when a thread is terminated within the one that ends a top-level await.
+  setImmediate(() => port.postMessage({ kind: 'ready' } satisfies GateReply));
 }
 
 function replyTo(request: GateRequest, scopes: Map<number, ResolvedScope>, pass: Parameters<typeof serveStatements>[0]): GateReply {

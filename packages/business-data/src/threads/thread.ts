@@ -90,6 +90,7 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
       return promise;
     },
     async stop() {
+      await started.promise.catch(() => undefined);
       await worker.terminate();
       await ended.promise;
     },
