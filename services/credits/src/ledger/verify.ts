@@ -4,6 +4,7 @@ import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';
 import { verifyBalances } from '../store/verify/balances.ts';
+import { daysWithRows } from '../store/verify/days.ts';
 import { verifyFirstAndLastDays } from '../store/verify/first-and-last-days.ts';
 import { compareMonth, type MonthSums, provenMonths, storeMonth, sumMonth } from '../store/verify/proven-months.ts';
 import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
@@ -68,11 +69,12 @@ async function proveMonth(
   { months, proven }: { months: readonly Month[]; proven: ReadonlySet<Month> },
 ): Promise<MonthStep> {
   const progress = { tenant, month };
-  const faults = await verifyMonth(sql, tenant, month);
+  const days = await daysWithRows(sql, tenant, month);
+  const faults = await verifyMonth(sql, tenant, month, days);
   const ledger = await findLedger(sql, tenant);
   // The time of a tenant never runs backwards: months before the one of its last change are final.
   if (ledger === undefined || month >= monthOf(ledger.updatedAt)) return { progress, faults };
-  const sums = await sumMonth(sql, tenant, month);
+  const sums = await sumMonth(sql, tenant, days);
   if (proven.has(month) || month < Math.max(...proven))
     return { progress, faults: [...faults, ...(await compareMonth(sql, tenant, month, sums))] };
   const isNext = months.every((earlier) => earlier >= month || proven.has(earlier));

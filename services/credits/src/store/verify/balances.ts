@@ -4,6 +4,7 @@ import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
+import { daysWithRows } from './days.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
 
 const pageSize = 1_000;
@@ -22,7 +23,7 @@ export async function verifyBalances(sql: Sql, tenant: Tenant, openMonths: reado
   const ledger = await findLedger(sql, tenant);
   if (ledger === undefined) return [];
   const open = new Map<Month, Map<string, MonthSums>>();
-  for (const month of openMonths) open.set(month, await sumMonth(sql, tenant, month));
+  for (const month of openMonths) open.set(month, await sumMonth(sql, tenant, await daysWithRows(sql, tenant, month)));
   const discrepancies: Discrepancy[] = [];
   let allocated = 0;
   for await (const user of readUserFigures(sql, tenant, open)) {

@@ -21,8 +21,11 @@ export const daysStatement = `
     or (moment at time zone 'UTC')::date in (${Object.keys(rollups).map(daysOf).join(' union all ')})
   order by moment`;
 
-/** The first and last moment of each day of a month on which the tenant has records, transfers or sums: most tenants are idle on most days. */
-export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<[string, string][]> {
+/** Its first moment, and that of the next day. */
+export type Day = readonly [from: string, until: string];
+
+/** The days of a month on which the tenant has records, transfers or sums: most tenants are idle on most days. */
+export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Day[]> {
   const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
   const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, from, until]);
   return rows.map((row) => [new Date(Number(row.from)).toISOString(), new Date(Number(row.from) + dayMs).toISOString()]);

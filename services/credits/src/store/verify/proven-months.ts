@@ -4,7 +4,7 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
-import { daysWithRows } from './days.ts';
+import type { Day } from './days.ts';
 
 const maxRows = 5_000;
 const maxDiscrepancies = 100;
@@ -50,10 +50,10 @@ export const provenMonthStatements = {
     on conflict do nothing`,
 } as const;
 
-/** Adds up a month from its rows. Each statement reads one day, so that it is bounded. */
-export async function sumMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Map<string, MonthSums>> {
+/** Adds up a month from the rows of its days. Each statement reads one day, so that it is bounded. */
+export async function sumMonth(sql: Sql, tenant: Tenant, days: readonly Day[]): Promise<Map<string, MonthSums>> {
   const sums = new Map([['', zeroSums()]]);
-  for (const day of await daysWithRows(sql, tenant, month)) {
+  for (const day of days) {
     for (const statement of [sumTransfers, sumRecords]) {
       for (const row of await sql<Record<keyof MonthSums | 'userId', string>>(statement, [...tenantOf(tenant), ...day])) addRow(sums, row);
     }

@@ -3,7 +3,7 @@ import type { Sql } from '@agent-service/store';
 import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
-import { daysStatement, daysWithRows } from './days.ts';
+import { type Day, daysStatement } from './days.ts';
 
 const maxDiscrepancies = 100;
 
@@ -38,10 +38,10 @@ const ledgerMonthsStatement = `
      ) as days order by month`;
 
 /** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
-export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
+export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly Day[]): Promise<Discrepancy[]> {
   const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
   const values = [tenant.organizationId, tenant.environment, from, until, maxDiscrepancies];
-  const discrepancies = await verifyRecords(sql, tenant, month);
+  const discrepancies = await verifyRecords(sql, tenant, days);
   for (const statement of Object.values(monthStatements)) {
     discrepancies.push(...(await sql<DiscrepancyRow>(statement, values)).map(toDiscrepancy));
   }
@@ -63,10 +63,9 @@ const chargesOfDay = `
   ) as counted where charges <> records limit $5`;
 
 /** Compares the records of a month with its rollups. Each statement reads one day, so that it is bounded. */
-async function verifyRecords(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
-  const { organizationId, environment } = tenant;
+async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, days: readonly Day[]): Promise<Discrepancy[]> {
   const discrepancies: Discrepancy[] = [];
-  for (const day of await daysWithRows(sql, tenant, month)) {
+  for (const day of days) {
     for (const statement of Object.values(dayStatements)) {
       if (discrepancies.length >= maxDiscrepancies) break;
       const values = [organizationId, environment, ...day, maxDiscrepancies];
