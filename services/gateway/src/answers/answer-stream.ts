@@ -4,10 +4,8 @@ import type { AnswerMessage } from '@agent-service/contracts';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
 import type { StreamEnd } from '@agent-service/http/replies/reply';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
-import type { AnswerEvent, AnswerEventData } from '../schemas/answer-events.ts';
-import { toListedMessage } from '../schemas/conversation.ts';
-import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, waitLimitError } from './failures.ts';
-import type { Waiter } from './waiters.ts';
+import { type AnswerEvent, type AnswerEventData, toListedMessage } from '../schemas/conversation.ts';
+import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, type Waiter, waitLimitError } from './waiters.ts';
 
 const heartbeatMs = 15_000;
 /** A reader that is this far behind gets no deltas. */

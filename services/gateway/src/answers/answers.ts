@@ -1,9 +1,16 @@
 import { type AnswerMessage, type CallContext, newId, type Principal, requirePrincipal, ServiceError } from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
 import { type AnswerRecord, AnswerStream, type StreamPosition } from './answer-stream.ts';
-import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
-import type { AnswerKey, AnswerState, Waiter, WaiterRegistry } from './waiters.ts';
+import {
+  type AnswerKey,
+  type AnswerState,
+  answerDeletedError,
+  failureOf,
+  type Waiter,
+  type WaiterRegistry,
+  waitLimitError,
+} from './waiters.ts';
 
 /** A message of a caller to an agent, before it is accepted. */
 export interface NewMessage {

@@ -2,7 +2,7 @@ import { type PublicErrorCode, publicErrorCodes, ServiceError } from '@agent-ser
 import { plainText } from '@agent-service/contracts/text';
 import { errorBody, oauthErrorBody } from '@agent-service/http/replies/error-reply';
 import { z } from 'zod';
-import { answerEventData } from '../schemas/answer-events.ts';
+import { answerEventData } from '../schemas/conversation.ts';
 import { composeExample, type Schema } from './compose-example.ts';
 import { codeSamples, type SampledOperation } from './samples.ts';
 

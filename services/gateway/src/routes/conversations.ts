@@ -1,96 +1,19 @@
-import { required, ServiceError, withCall } from '@agent-service/contracts';
-import { bodyLimits } from '@agent-service/http/requests/body';
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { parseEventId } from '../answers/answer-stream.ts';
-import type { Answers, NewMessage } from '../answers/answers.ts';
-import { preferredWait, prefersAsync, wantsEvents } from '../routing/negotiation.ts';
-import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
+import { route } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
-import { answerEvents } from '../schemas/answer-events.ts';
 import {
   conversation,
   conversationChanges,
   conversationParams,
   listedMessage,
-  message,
-  messageFeedback,
-  messageParams,
-  newFeedback,
-  newMessage,
-  readMessage,
   titledConversation,
   toConversation,
   toFeedback,
   toListedMessage,
-  toMessage,
-  toReadMessage,
   toTitledConversation,
 } from '../schemas/conversation.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
-
-export const cancelAnswer = route({
-  method: 'POST',
-  path: '/v1/agents/{agent_id}/messages/{message_id}/cancel',
-  operationId: 'cancelAnswer',
-  summary: 'End an answer that has no result yet, without a charge',
-  description: 'An answer that has its result already is returned as it is.',
-  tag: 'Conversations',
-  auth: 'token',
-  scope: 'agents:chat',
-  agentTokens: true,
-  cost: 'write',
-  extension: true,
-  params: messageParams,
-  response: z.strictObject({ data: message }),
-  async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
-    const answer = await agents.cancelAnswer({ agentId, messageId });
-    return { data: toMessage(required(answer.message)) };
-  },
-});
-
-const pendingStates: readonly string[] = ['queued', 'running'];
-const readWithinMs = 5_000;
-
-export const getMessage = route({
-  method: 'GET',
-  path: '/v1/agents/{agent_id}/messages/{message_id}',
-  operationId: 'getMessage',
-  summary: 'View a message, or how its answer stands',
-  tag: 'Conversations',
-  auth: 'token',
-  scope: 'agents:read',
-  cost: 'read',
-  extension: true,
-  params: messageParams,
-  headers: z.object({
-    Prefer: z
-      .string()
-      .optional()
-      .meta({ description: '`wait=N` waits up to N seconds, and the wait limit, for an answer that has not ended.', example: 'wait=10' }),
-  }),
-  response: z.strictObject({ data: readMessage }),
-  otherSuccesses: [
-    {
-      status: 200,
-      description: 'With `Prefer: wait=N`: the message as it was when its answer ended, or after the wait.',
-      headers: ['Preference-Applied'],
-    },
-  ],
-  async handler({ params: { agent_id: agentId, message_id: messageId }, headers, call, disconnected }, { agents, answers }) {
-    const read = () => agents.getMessage({ agentId, messageId });
-    const first = await read();
-    const seconds = preferredWait(headers.Prefer);
-    const toData = (answer: typeof first) => ({
-      data: { ...toReadMessage(required(answer.message)), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) },
-    });
-    if (seconds === undefined) return toData(first);
-    const applied = { headers: ['Preference-Applied', `wait=${seconds}`] };
-    if (!pendingStates.includes(required(first.message).status)) return reply(toData(first), applied);
-    await answers.waitUntilEnded(messageId, call, seconds, disconnected());
-    // The wait may have taken longer than a request has otherwise.
-    return reply(toData(await withCall({ ...call, expiresAt: performance.now() + readWithinMs }, read)), applied);
-  },
-});
 
 export const listConversations = route({
   method: 'GET',
@@ -172,27 +95,6 @@ export const deleteConversation = route({
   },
 });
 
-export const setFeedback = route({
-  method: 'POST',
-  path: '/v1/agents/{agent_id}/messages/{message_id}/feedback',
-  operationId: 'setFeedback',
-  summary: 'Say what an answer was worth',
-  description: 'Replaces what the caller said of it before. Reading the message shows it.',
-  tag: 'Conversations',
-  auth: 'token',
-  scope: 'agents:chat',
-  cost: 'write',
-  extension: true,
-  params: messageParams,
-  body: newFeedback,
-  response: z.strictObject({ data: messageFeedback }),
-  errors: ['conversation_busy'],
-  async handler({ params: { agent_id: agentId, message_id: messageId }, body }, { agents }) {
-    const answer = await agents.setFeedback({ agentId, messageId, ...body });
-    return { data: { message_id: messageId, ...toFeedback(required(answer.feedback)) } };
-  },
-});
-
 export const listMessages = route({
   method: 'GET',
   path: '/v1/agents/{agent_id}/conversations/{conversation_id}/messages',
@@ -214,145 +116,3 @@ export const listMessages = route({
     return { data: messages.map((one) => ({ ...toListedMessage(one), ...feedbackOf.get(one.id) })), meta: toListMeta(page, requestId) };
   },
 });
-
-type Request = RouteRequest<z.output<typeof agentParams>, unknown, z.output<typeof newMessage>>;
-
-const description = `Waits for the answer, up to a minute; then 504 with the ids under which it can be read later, for the work goes on. A 504 says in
-\`details.status\` whether the answer is still \`running\` or has \`failed\` at its deadline.
-
-With \`Prefer: respond-async\` the answer is 202 as soon as the message is accepted. With \`Accept: text/event-stream\` it is a stream of
-server-sent events. Under an \`Idempotency-Key\` a repeated request attaches to the first one's answer.`;
-
-export const sendMessage = route({
-  method: 'POST',
-  path: '/v1/agents/{agent_id}/messages',
-  operationId: 'sendMessage',
-  summary: 'Send a message to an agent',
-  description,
-  tag: 'Conversations',
-  auth: 'token',
-  scope: 'agents:chat',
-  agentTokens: true,
-  cost: 'message',
-  params: agentParams,
-  headers: z.object({
-    Accept: z.string().optional().meta({ description: '`text/event-stream` for a stream of events.', example: 'application/json' }),
-    Prefer: z.string().optional().meta({ description: '`respond-async` not to wait for the answer.', example: 'respond-async' }),
-  }),
-  body: newMessage,
-  bodyLimits: bodyLimits.message,
-  response: z.strictObject({ data: message }),
-  otherSuccesses: [
-    {
-      status: 200,
-      description: 'With `Accept: text/event-stream`: events until the answer has ended, and a comment every 15 seconds.',
-      type: 'text/event-stream',
-      schema: answerEvents,
-      headers: ['Content-Location'],
-    },
-    {
-      status: 202,
-      description: 'With `Prefer: respond-async`: the message was accepted. It can be read at `Location`.',
-      schema: z.strictObject({ data: message }),
-      headers: ['Location', 'Preference-Applied', 'Retry-After'],
-    },
-  ],
-  errors: [
-    'agent_not_active',
-    'conversation_busy',
-    'answer_cancelled',
-    'agent_deleted',
-    'credits_exhausted',
-    'user_limit_reached',
-    'too_many_waiting',
-    'provider_error',
-    'data_source_unavailable',
-    'data_scope_empty',
-    'answer_abandoned',
-    'answer_timeout',
-  ],
-  async handler(request, { answers }) {
-    const { headers, params, call, disconnected } = request;
-    const newMessage = newMessageOf(request);
-    if (prefersAsync(headers.Prefer)) {
-      const data = toMessage(await answers.accept(newMessage, call, disconnected()));
-      const headers = ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async', 'Retry-After', readAfter];
-      return reply({ data }, { status: 202, headers });
-    }
-    if (wantsEvents(headers.Accept)) return streamed(newMessage, request, answers);
-    return { data: toMessage(await answers.wait(newMessage, call, disconnected())) };
-  },
-});
-
-/** Seconds after which an answer is worth reading. Many are there by then, and readers that wait use `Prefer: wait=N`. */
-const readAfter = '1';
-
-const resumable = `A stream of server-sent events, each with an id. After a lost connection send the same request again, to any replica, with the same
-\`Idempotency-Key\` and the id of the last event as \`Last-Event-ID\`: the stream continues with what is missing of the text, in one piece when the
-answer is whole, and nothing is answered or charged twice. If the text was restarted, \`started\` says so.`;
-
-export const streamMessage = route({
-  method: 'POST',
-  path: '/v1/agents/{agent_id}/messages/stream',
-  operationId: 'streamMessage',
-  summary: 'Send a message to an agent, and stream the answer',
-  description: resumable,
-  tag: 'Conversations',
-  auth: 'token',
-  scope: 'agents:chat',
-  agentTokens: true,
-  cost: 'message',
-  extension: true,
-  params: agentParams,
-  headers: z.object({
-    'Last-Event-ID': z.string().optional().meta({
-      description:
-        'The id of the last event that arrived, as `1-9-0a1b2c3d`. Needs the `Idempotency-Key` of the request whose stream it was.',
-      pattern: String.raw`^(\d{1,4}-\d{1,9}-[0-9a-f]{8})?$`,
-    }),
-  }),
-  body: newMessage,
-  bodyLimits: bodyLimits.message,
-  status: 200,
-  responseType: 'text/event-stream',
-  response: answerEvents,
-  successHeaders: ['Content-Location'],
-  errors: ['agent_not_active', 'conversation_busy', 'credits_exhausted', 'user_limit_reached', 'too_many_waiting'],
-  handler: (request, { answers }) =>
-    streamed(newMessageOf(request), request, answers, {
-      resumeFrom: resumePosition(request.headers['Last-Event-ID'], request.call.idempotency),
-    }),
-});
-
-function resumePosition(lastEventId: string | undefined, idempotency: object | undefined) {
-  if (lastEventId === undefined || lastEventId === '') return undefined;
-  const param = 'Last-Event-ID';
-  const resumeFrom = parseEventId(lastEventId);
-  if (!resumeFrom)
-    throw new ServiceError('invalid_request', { message: 'Last-Event-ID must be the id of an event of this stream.', param });
-  if (!idempotency) throw new ServiceError('invalid_request', { message: 'Send the Idempotency-Key of the first request as well.', param });
-  return resumeFrom;
-}
-
-const newMessageOf = ({ params, body }: Request): NewMessage => ({
-  agentId: params.agent_id,
-  conversationId: body.conversation_id ?? '',
-  message: body.message,
-  contextJson: body.context === undefined ? '' : JSON.stringify(body.context),
-});
-
-async function streamed(
-  newMessage: NewMessage,
-  { params, call, disconnected }: Request,
-  answers: Answers,
-  ids?: Parameters<Answers['stream']>[3],
-) {
-  const { started, stream } = await answers.stream(newMessage, call, disconnected(), ids);
-  const accepted = { messageId: started.answerId, conversationId: started.conversationId };
-  return withoutBody({
-    headers: ['Content-Location', messagePath(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
-    stream: (response) => stream.writeTo(response, accepted),
-  });
-}
-
-const messagePath = (agentId: string, messageId: string) => `/v1/agents/${encodeURIComponent(agentId)}/messages/${messageId}`;

@@ -1,18 +1,7 @@
 import type { Route } from '../routing/route.ts';
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts';
 import { issueAgentToken, issueOauthToken, issueToken, listSigningKeys, revokeKey } from './authentication.ts';
-import {
-  cancelAnswer,
-  deleteConversation,
-  getConversation,
-  getMessage,
-  listConversations,
-  listMessages,
-  sendMessage,
-  setFeedback,
-  streamMessage,
-  updateConversation,
-} from './conversations.ts';
+import { deleteConversation, getConversation, listConversations, listMessages, updateConversation } from './conversations.ts';
 import {
   createKey,
   createOauthApplication,
@@ -37,6 +26,7 @@ import {
   updateCreditSettings,
 } from './credits.ts';
 import { getDataSource } from './data-source.ts';
+import { cancelAnswer, getMessage, sendMessage, setFeedback, streamMessage } from './messages.ts';
 import { activateTemplate, deactivateTemplate, duplicateTemplate, getTemplate, listTemplates } from './templates.ts';
 import { createUser, getUser, listAuditEntries, listUsers, updateUser } from './users.ts';
 import {

@@ -6,10 +6,9 @@ import type { z } from 'zod';
 import type { Answers } from '../answers/answers.ts';
 import type { PublishedKey } from '../auth/published-keys.ts';
 import type { CallerLimits, Cost } from '../limits/rules.ts';
-
-/** The caller's input, as parsed by the schemas of the route. */
 import type { Deprecation } from './deprecation.ts';
 
+/** The caller's input, as parsed by the schemas of the route. */
 export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
   readonly params: Params;
   readonly query: Query;
