@@ -3,8 +3,7 @@ import { openStore } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import { readCreditsConfig } from '../../../services/credits/src/config.ts';
 import type { Operation } from '../../../services/credits/src/domain/operations.ts';
-import { createLedgerQueue } from '../../../services/credits/src/ledger/ledger-queue.ts';
-import { createLedgers } from '../../../services/credits/src/ledger/ledgers.ts';
+import { createLedgerQueue, createLedgers } from '../../../services/credits/src/ledger/ledgers.ts';
 import type { Pair } from '../pairs.ts';
 
 const tenant = { organizationId: 'org_hot', environment: 'live' } as const;

@@ -1,7 +1,6 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
 import type { PriceBook } from './domain/holds.ts';
-import type { LedgerQueue } from './ledger/ledger-queue.ts';
-import type { Ledgers } from './ledger/ledgers.ts';
+import type { LedgerQueue, Ledgers } from './ledger/ledgers.ts';
 
 /** Dependencies of the methods and sweeps of this service. */
 export interface CreditsDeps {

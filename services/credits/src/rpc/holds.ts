@@ -3,7 +3,7 @@ import { lastOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
-import type { LedgerQueue } from '../ledger/ledger-queue.ts';
+import type { LedgerQueue } from '../ledger/ledgers.ts';
 import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
 
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */

@@ -2,7 +2,7 @@ import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { createSlowTenants } from '@agent-service/work';
 import { describe, expect, test } from '@jest/globals';
 import type { Operation, Result } from '../domain/operations.ts';
-import { createLedgerQueue, type LedgerQueueOptions } from './ledger-queue.ts';
+import { createLedgerQueue, type LedgerQueueOptions } from './ledgers.ts';
 
 const tenant = (organizationId: string): Tenant => ({ organizationId, environment: 'live' });
 const release = (id: string): Operation => ({ kind: 'release', id });
