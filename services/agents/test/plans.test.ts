@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { selectAgents } from '../src/agents/store/list-agents.ts';
 import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf } from '../src/answers/store/accept.ts';
-import { beginAnswers, findUnended, loadHistories, renewLeases } from '../src/answers/store/attempts.ts';
+import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
 import { endCharged, endUncharged, loadStatuses, removeReleased, storeResults } from '../src/answers/store/end.ts';
-import { readAnswers } from '../src/answers/store/read.ts';
+import { loadHistories, readAnswers } from '../src/answers/store/read.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
 import { type Composition, compose } from './compose.ts';
@@ -74,7 +74,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   redispatchUnbegun: (sql) => redispatchUnbegun(sql, [{ ...key, dispatches: 1 }], now),
   dispatchNext: (sql) => dispatchNext(sql, [tenant], 50, now),
   removeReleased: (sql) => removeReleased(sql, [key], now),
-  loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', userMessageId: id, since: now }]),
+  loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', continues: true }]),
 };
 const lists: Record<string, Partial<typeof filter>> = {
   agents_listed_index: {},

@@ -2,11 +2,9 @@ import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, timeOf } from '../shared/answer.ts';
-import { loadHistoriesOf } from './attempts.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Admission, admit, isExpired } from './domain/admission.ts';
-import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
-import type { Releases } from './settle.ts';
+import { type HoldOutcome, holdAll, type Refusal, type Releases } from './holds.ts';
 import {
   type AcceptedRow,
   acceptMessages,
@@ -19,7 +17,7 @@ import {
   removeKeysOf,
 } from './store/accept.ts';
 import type { AttemptInput } from './store/attempts.ts';
-import { readInSteps } from './store/read.ts';
+import { loadHistories, readInSteps } from './store/read.ts';
 import type { Reservation, WaitingWorkers } from './waiting-workers.ts';
 
 const batchItems = 200;
@@ -193,7 +191,7 @@ export class Acceptance {
     if (continuing.length === 0) return;
     background.run('reading histories', async () => {
       const inputs = continuing.map(({ input }) => input);
-      const histories = await loadHistoriesOf(store.sql, inputs).catch((cause: unknown) => {
+      const histories = await loadHistories(store.sql, inputs).catch((cause: unknown) => {
         this.#waitingWorkers.takeBack(inputs);
         for (const { reservation } of continuing) reservation.release();
         throw cause;

@@ -1,17 +1,7 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { classifyDatabaseFailure, type Sql } from '@agent-service/store';
+import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import {
-  type AnswerKey,
-  type AttemptKey,
-  byKey,
-  clockToleranceMs,
-  firstOfEachKey,
-  maxLostLeases,
-  nameOf,
-  timeOf,
-  userMessageIdOf,
-} from '../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, nameOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
 import {
@@ -20,13 +10,12 @@ import {
   beginAnswers,
   type Claim,
   findUnended,
-  loadHistories,
   renewLeases,
   returnAnswers,
-  type Turn,
   takeFromDead,
 } from './store/attempts.ts';
 import type { RedispatchedRow } from './store/dispatch.ts';
+import { loadHistories, type Turn } from './store/read.ts';
 
 const batchItems = 200;
 
@@ -47,7 +36,7 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
     const inputs = byKey(rows.filter(hasAgent));
     const missing = claims.filter((claim) => inputs.get(nameOf(claim))?.claim !== claim.claim);
     const [histories, unended] = await Promise.all([
-      loadHistoriesOf(store.sql, [...inputs.values()]),
+      loadHistories(store.sql, [...inputs.values()]),
       findNames(missing),
       endOrphans(orphans),
     ]);
@@ -68,25 +57,6 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
 
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
 }
-
-/** The histories of the conversations that the attempts continue, by the names of their answers. */
-export async function loadHistoriesOf(sql: Sql, rows: readonly AttemptInput[]): Promise<Map<string, Turn[]>> {
-  const continuing = rows.filter(({ continues }) => continues);
-  const histories = await loadHistories(sql, continuing.map(toHistoryKey));
-  return new Map(continuing.map((row, index) => [nameOf(row), histories[index] ?? []]));
-}
-
-const toHistoryKey = ({ organizationId, environment, id, conversationId }: AttemptInput) => ({
-  organizationId,
-  environment,
-  id,
-  conversationId,
-  userMessageId: userMessageIdOf(id),
-  since: startOfConversation(conversationId),
-});
-
-/** The id of a conversation has the time of its first answer; the clocks that made its messages may be a little behind it. */
-const startOfConversation = (id: string) => (timeOf(id.replace(/^conv_/, 'msg_')) ?? 0) - 2 * clockToleranceMs;
 
 const leasesABatch = 1_000;
 

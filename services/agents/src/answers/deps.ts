@@ -3,7 +3,8 @@ import { type Client, type Tenant, withCall } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
-import { createSlowTenants, type SlowTenants, type TenantLanes } from '@agent-service/work';
+import { createSlowTenants, RetryQueue, type SlowTenants, type TenantLanes } from '@agent-service/work';
+import { type AnswerKey, nameOf } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
 
@@ -68,6 +69,29 @@ export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersD
 /** Runs work of a batch as a call of its own, so that it does not inherit the deadline or the principal of its first item. */
 export const callDetached = <T>(limitMs: number, work: () => Promise<T>): Promise<T> =>
   withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, work);
+
+/** A retry queue of answers that owe the ledger a call. */
+export const createRetryQueue = <Item extends AnswerKey>(
+  deps: AnswersDeps,
+  name: string,
+  run: (items: Item[]) => Promise<(boolean | Error)[]>,
+  maxSwept?: number,
+): RetryQueue<Item> =>
+  new RetryQueue<Item>({
+    name,
+    run,
+    keyOf: nameOf,
+    batch: {
+      ...batchOptions<Item>(deps),
+      onFailure(items, cause) {
+        const ids = { answers: items.length, answer_id: items[0]?.id, organization_id: items[0]?.organizationId };
+        deps.process.logger.warn({ event: 'retry_failed', work: name, ...ids, err: cause });
+      },
+    },
+    runInBackground: deps.background.run,
+    stopping: deps.process.stopping,
+    ...(maxSwept !== undefined && { maxSwept }),
+  });
 
 export type Outcome = 'completed' | 'failed' | 'cancelled';
 

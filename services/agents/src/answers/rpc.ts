@@ -26,7 +26,7 @@ import type { StartOutcome } from './accept.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';
 import { type Cancellation, toMessage } from './end.ts';
-import type { Refusal } from './hold.ts';
+import type { Refusal } from './holds.ts';
 import type { EndRefusal, FailedAttempt } from './settle.ts';
 import type { Message } from './store/accept.ts';
 import type { Claim } from './store/attempts.ts';

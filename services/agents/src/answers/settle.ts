@@ -1,16 +1,14 @@
 import { type ErrorCode, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
-import { type Batcher, callByTenant, createBatcher, RetryQueue, tenantName } from '@agent-service/work';
+import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, timeOf } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions, callDetached } from './deps.ts';
+import { type AnswersDeps, batchOptions, callDetached, createRetryQueue } from './deps.ts';
 import { announceEnds, type Dispatcher, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
 import {
   type AnswerStatus,
   type ChargedEnd,
   endCharged,
   loadStatuses,
-  markUnusedHolds,
   type Result,
-  removeReleased,
   type Settlement,
   type StoredResult,
   storeResults,
@@ -112,7 +110,6 @@ function toReadable(failure: Failure | null): Failure {
 }
 
 const limitMs = 6_000;
-const maxSweptReleases = 2_000;
 /** With these codes it is not known yet whether the ledger has settled. */
 const temporary = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
 
@@ -120,29 +117,6 @@ interface SettleResult {
   readonly charged?: number | null;
   readonly refusal?: { readonly code: string } | null;
 }
-
-/** A retry queue of answers that owe the ledger a call. */
-const createQueue = <Item extends AnswerKey>(
-  deps: AnswersDeps,
-  name: string,
-  run: (items: Item[]) => Promise<(boolean | Error)[]>,
-  maxSwept?: number,
-): RetryQueue<Item> =>
-  new RetryQueue<Item>({
-    name,
-    run,
-    keyOf: nameOf,
-    batch: {
-      ...batchOptions<Item>(deps),
-      onFailure(items, cause) {
-        const ids = { answers: items.length, answer_id: items[0]?.id, organization_id: items[0]?.organizationId };
-        deps.process.logger.warn({ event: 'retry_failed', work: name, ...ids, err: cause });
-      },
-    },
-    runInBackground: deps.background.run,
-    stopping: deps.process.stopping,
-    ...(maxSwept !== undefined && { maxSwept }),
-  });
 
 /** Settles stored results with the ledger, and ends their answers. */
 export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, endAnswers: EndAnswers): RetryQueue<Settlement> {
@@ -197,7 +171,7 @@ export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, end
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
   }
 
-  return createQueue<Settlement>(deps, 'settling', settle);
+  return createRetryQueue<Settlement>(deps, 'settling', settle);
 }
 
 const settleItem = (settlement: Settlement) => ({
@@ -253,47 +227,3 @@ function toEvent(settlement: Settlement, credits: number, now: number) {
   };
   return { id, type: 'conversation.completed', organizationId, environment, createdAt, data };
 }
-
-/** Releases holds that are not to be settled. */
-export interface Releases {
-  /** Holds of answers in the state `releasing`. */
-  readonly queue: RetryQueue<AnswerKey>;
-  /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
-  releaseUnused(holds: readonly AnswerKey[]): void;
-}
-
-export function createReleases(deps: AnswersDeps): Releases {
-  const { process, store, credits, now } = deps;
-  const queue = createQueue<AnswerKey>(deps, 'releasing holds', release, maxSweptReleases);
-  const unused = createQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
-
-  async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {
-    queue.add(await markUnusedHolds(store.sql, holds, now()));
-    return holds.map(() => true);
-  }
-
-  async function release(holds: AnswerKey[]): Promise<(boolean | Error)[]> {
-    const results = await callByTenant(holds, async (ofTenant) => {
-      const { results } = await callDetached(limitMs, () => credits.release({ items: ofTenant.map(releaseItem) }));
-      return ofTenant.map((_, index) => results[index] ?? {});
-    });
-    const outcomes = holds.map((hold, index) => {
-      const result = results[index];
-      return result instanceof Error ? result : isReleased(hold, result?.refusal?.code);
-    });
-    const released = holds.filter((_, index) => outcomes[index] === true);
-    if (released.length > 0) await removeReleased(store.sql, released, now());
-    return outcomes;
-  }
-
-  /** A settled hold needs no release: the answer was charged before. */
-  function isReleased({ id, organizationId }: AnswerKey, refusal: string | undefined): boolean {
-    if (refusal === undefined) return true;
-    process.logger.warn({ event: 'release_refused', answer_id: id, organization_id: organizationId, code: refusal });
-    return refusal === 'hold_settled';
-  }
-
-  return { queue, releaseUnused: (holds) => unused.add(holds) };
-}
-
-const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

@@ -5,7 +5,7 @@ import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } 
 import { redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
 import { type Dispatcher, type EndAnswers, failed } from './end.ts';
-import type { Releases } from './settle.ts';
+import type { Releases } from './holds.ts';
 import { removeExpiredKeys } from './store/accept.ts';
 import {
   type DueWork,

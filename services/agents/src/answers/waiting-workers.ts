@@ -1,6 +1,7 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { type AttemptKey, nameOf } from '../shared/answer.ts';
-import type { AttemptInput, Turn } from './store/attempts.ts';
+import type { AttemptInput } from './store/attempts.ts';
+import type { Turn } from './store/read.ts';
 
 /** An attempt that was begun for a worker, with everything that the worker needs. */
 export interface Assignment {

@@ -2,9 +2,10 @@ import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
-import { type AgentInput, agentColumns, type NullColumns, sourceVersion } from './attempts.ts';
 import {
+  type AgentInput,
   afterLines,
+  agentColumns,
   at,
   type ItemColumns,
   inLockOrder,
@@ -13,8 +14,10 @@ import {
   keyColumns,
   lockedLines,
   milliseconds,
+  type NullColumns,
   sameKey,
   sameTenant,
+  sourceVersion,
   stateAfter,
   tenantColumns,
   toParameter,

@@ -1,4 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
+import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
 import { type AnswerKey, type AttemptKey, type Event, type State, select, transitions } from '../../shared/answer.ts';
 
 /** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
@@ -105,3 +106,20 @@ export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, creat
 export const assistantMessage = `
   select * from messages message where ${sameKey('message', 'i')} and message.created_at = ${at('i.created_at')}
     and message.role = 'assistant' limit 1`;
+
+/** The part of an attempt's input that its agent and its tenant's data source decide. */
+export interface AgentInput extends WorkerFields {
+  /** 0 when no data source is connected. */
+  sourceVersion: number;
+}
+
+/** The columns of row `alias` of agents that an attempt needs. */
+export const agentColumns = (alias: string): Record<string, string> =>
+  Object.fromEntries(workerEntries.map(({ key, name }) => [key, `${alias}.${name}`]));
+
+/** The version of the data source of the tenant of row `alias`. */
+export const sourceVersion = (alias: string): string =>
+  `coalesce((select d.version from data_sources d where ${sameTenant('d', alias)} and d.url_sealed is not null), 0)`;
+
+/** Columns of a row that has no agent. */
+export type NullColumns<Columns> = { readonly [Name in keyof Columns]: null };

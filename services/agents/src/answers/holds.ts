@@ -1,10 +1,11 @@
 import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
-import { callByTenant, tenantName } from '@agent-service/work';
+import { callByTenant, type RetryQueue, tenantName } from '@agent-service/work';
 import type { AnswerKey } from '../shared/answer.ts';
-import { type AnswersDeps, callDetached } from './deps.ts';
+import { type AnswersDeps, callDetached, createRetryQueue } from './deps.ts';
+import { markUnusedHolds, removeReleased } from './store/end.ts';
 
 /** The limit of one attempt; the client's own limit for a hold is shorter. */
-const limitMs = 1_000;
+const holdLimitMs = 1_000;
 
 /** An answer whose credits are to be held. */
 export interface Holdable extends AnswerKey {
@@ -59,7 +60,7 @@ interface HoldTry {
 
 async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[]): Promise<HoldTry> {
   try {
-    const { results } = await callDetached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
+    const { results } = await callDetached(holdLimitMs, () => credits.hold({ items: items.map(holdItem) }));
     return { outcomes: items.map((_, index) => toOutcome(results[index]?.refusal)), mayRetry: true };
   } catch (cause) {
     const { code } = ServiceError.from(cause);
@@ -89,3 +90,50 @@ const holdItem = ({ organizationId, environment, id, message: { userId }, tier, 
   tier,
   deadlineMs: deadline,
 });
+
+const releaseLimitMs = 6_000;
+const maxSweptReleases = 2_000;
+
+/** Releases holds that are not to be settled. */
+export interface Releases {
+  /** Holds of answers in the state `releasing`. */
+  readonly queue: RetryQueue<AnswerKey>;
+  /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
+  releaseUnused(holds: readonly AnswerKey[]): void;
+}
+
+export function createReleases(deps: AnswersDeps): Releases {
+  const { process, store, credits, now } = deps;
+  const queue = createRetryQueue<AnswerKey>(deps, 'releasing holds', release, maxSweptReleases);
+  const unused = createRetryQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
+
+  async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {
+    queue.add(await markUnusedHolds(store.sql, holds, now()));
+    return holds.map(() => true);
+  }
+
+  async function release(holds: AnswerKey[]): Promise<(boolean | Error)[]> {
+    const results = await callByTenant(holds, async (ofTenant) => {
+      const { results } = await callDetached(releaseLimitMs, () => credits.release({ items: ofTenant.map(releaseItem) }));
+      return ofTenant.map((_, index) => results[index] ?? {});
+    });
+    const outcomes = holds.map((hold, index) => {
+      const result = results[index];
+      return result instanceof Error ? result : isReleased(hold, result?.refusal?.code);
+    });
+    const released = holds.filter((_, index) => outcomes[index] === true);
+    if (released.length > 0) await removeReleased(store.sql, released, now());
+    return outcomes;
+  }
+
+  /** A settled hold needs no release: the answer was charged before. */
+  function isReleased({ id, organizationId }: AnswerKey, refusal: string | undefined): boolean {
+    if (refusal === undefined) return true;
+    process.logger.warn({ event: 'release_refused', answer_id: id, organization_id: organizationId, code: refusal });
+    return refusal === 'hold_settled';
+  }
+
+  return { queue, releaseUnused: (holds) => unused.add(holds) };
+}
+
+const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cut, cutExchange } from './attempts.ts';
+import { cut, cutExchange } from './read.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const limit = fc.integer({ min: 8, max: 300 });
