@@ -7,26 +7,28 @@ const unfinishedRetrySeconds = 5;
 /** Longer than an acceptance that has found the conversation may take until it writes. */
 const graceSeconds = 30;
 
+const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
+const shorten = `
+  with deleted as (
+    delete from messages where ${mine} and created_at >= (
+      select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
+    returning 1)
+  update conversations set message_count = message_count - (select count(*) from deleted)
+  where organization_id = $1 and environment = $2 and id = $3`;
+
 /** Removes the newest messages of a conversation that is too long for one step. */
 export async function shortenConversation(sql: Sql, { organizationId, environment }: Tenant, id: string): Promise<void> {
-  const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
-  await sql(
-    `with deleted as (
-       delete from messages where ${mine} and created_at >= (
-         select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
-       returning 1)
-     update conversations set message_count = message_count - (select count(*) from deleted)
-     where organization_id = $1 and environment = $2 and id = $3`,
-    [organizationId, environment, id],
-  );
+  await sql(shorten, [organizationId, environment, id]);
 }
+
+const rowsOf = 'where organization_id = $1 and environment = $2 and';
+const removeMessages = `delete from messages ${rowsOf} conversation_id = any($3::text[])`;
+const removeFeedback = `delete from message_feedback ${rowsOf} conversation_id = any($3::text[])`;
+const remove = `delete from conversations ${rowsOf} id = any($3::text[])`;
 
 /** Removes conversations whose messages fit a step, with all that belongs to them. */
 export async function removeConversations(sql: Sql, { organizationId, environment }: Tenant, ids: readonly string[]): Promise<void> {
-  const values = [organizationId, environment, ids];
-  for (const table of ['messages', 'message_feedback'])
-    await sql(`delete from ${table} where organization_id = $1 and environment = $2 and conversation_id = any($3::text[])`, values);
-  await sql('delete from conversations where organization_id = $1 and environment = $2 and id = any($3::text[])', values);
+  for (const statement of [removeMessages, removeFeedback, remove]) await sql(statement, [organizationId, environment, ids]);
 }
 
 interface DeletedConversation {
@@ -65,4 +67,11 @@ const findDeleted = `
 const postpone = `
   update conversations set deleted_at = now() + $4 * interval '1 second' where organization_id = $1 and environment = $2 and id = $3`;
 
-export const removalStatements = { findDeletedConversation: findDeleted, postponeDeletedConversation: postpone };
+export const removalStatements = {
+  shortenConversation: shorten,
+  removeMessages,
+  removeFeedback,
+  removeConversations: remove,
+  findDeletedConversation: findDeleted,
+  postponeDeletedConversation: postpone,
+};
