@@ -5,6 +5,7 @@ import { balanceStatements } from './store/verify/balances.ts';
 import { firstAndLastDayStatements } from './store/verify/first-and-last-days.ts';
 import { provenMonthStatements } from './store/verify/proven-months.ts';
 import { rollupStatements } from './store/verify/rollups.ts';
+import { stepStatements } from './store/verify/steps.ts';
 
 /** The statements with a fixed text. Reads of usage are composed for each form of a request, and test/usage.property.test.ts runs them all. */
 export const creditStatements: Readonly<Record<string, string>> = {
@@ -12,6 +13,7 @@ export const creditStatements: Readonly<Record<string, string>> = {
   ...saveStatements,
   ...dueStatements,
   ...balanceStatements,
+  ...stepStatements,
   ...provenMonthStatements,
   ...rollupStatements,
   ...firstAndLastDayStatements,

@@ -4,13 +4,10 @@ import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';
 import { verifyBalances } from '../store/verify/balances.ts';
-import { daysWithRows } from '../store/verify/days.ts';
 import { verifyFirstAndLastDays } from '../store/verify/first-and-last-days.ts';
 import { compareMonth, type MonthSums, provenMonths, storeMonth, sumMonth } from '../store/verify/proven-months.ts';
-import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
-
-/** A statement reads at most a day of records or transfers, or the rollups of a tenant. That may take longer than the usual limit. */
-const statementLimitMs = 25_000;
+import { verifyMonth } from '../store/verify/rollups.ts';
+import { daysWithRows, inSnapshot, ledgerMonths, nextTenant } from '../store/verify/steps.ts';
 
 /** The position of a verification: the tenant that it verified last, or the tenant and month up to which it has come. */
 export interface Progress {
@@ -79,26 +76,4 @@ async function proveMonth(
     return { progress, faults: [...faults, ...(await compareMonth(sql, tenant, month, sums))] };
   const isNext = months.every((earlier) => earlier >= month || proven.has(earlier));
   return isNext && faults.length === 0 ? { progress, faults, proven: { month, sums } } : { progress, faults };
-}
-
-/** Reads everything as of one instant, so that verification is correct while the database is written. */
-function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return store.transaction(async ({ sql }) => {
-    await sql('set transaction isolation level repeatable read, read only');
-    await sql(`set local statement_timeout = ${statementLimitMs}`);
-    // All joins here are of complete sums. Without statistics the planner expects one row of each and would choose nested loops.
-    await sql('set local enable_nestloop = off');
-    return await work(sql);
-  });
-}
-
-/** The next tenant with a ledger: of one organization, or of all if `organizationId` is empty. */
-async function nextTenant(sql: Sql, organizationId: string, after: Tenant | undefined): Promise<Tenant | undefined> {
-  const [row] = await sql<Tenant>(
-    `select organization_id as "organizationId", environment from ledgers
-     where (organization_id, environment) > ($2, $3) and ($1 = '' or organization_id = $1)
-     order by organization_id, environment limit 1`,
-    [organizationId, after?.organizationId ?? '', after?.environment ?? ''],
-  );
-  return row;
 }

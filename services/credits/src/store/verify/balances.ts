@@ -4,8 +4,8 @@ import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
-import { daysWithRows } from './days.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
+import { daysWithRows } from './steps.ts';
 
 const pageSize = 1_000;
 const maxDiscrepancies = 100;

@@ -4,7 +4,7 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
-import type { Day } from './days.ts';
+import type { Day } from './steps.ts';
 
 const maxRows = 5_000;
 const maxDiscrepancies = 100;

@@ -3,7 +3,7 @@ import type { Sql } from '@agent-service/store';
 import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
-import { type Day, daysStatement } from './days.ts';
+import type { Day } from './steps.ts';
 
 const maxDiscrepancies = 100;
 
@@ -20,22 +20,6 @@ const toDiscrepancy = ({ account, equation, expected, actual }: DiscrepancyRow):
   expected: Number(expected),
   actual: Number(actual),
 });
-
-/** The months that have transfers, records or sums of the tenant, oldest first. */
-export async function ledgerMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
-  const rows = await sql<{ month: number }>(ledgerMonthsStatement, [organizationId, environment]);
-  return rows.map(({ month }) => month);
-}
-
-const ledgerMonthsStatement = `
-    select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
-       select day from usage_by_tier where organization_id = $1 and environment = $2
-       union select day from usage_by_user_agent where organization_id = $1 and environment = $2
-       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from usage_records
-         where organization_id = $1 and environment = $2
-       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from transfers
-         where organization_id = $1 and environment = $2
-     ) as days order by month`;
 
 /** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly Day[]): Promise<Discrepancy[]> {
@@ -155,4 +139,4 @@ const monthStatements: Readonly<Record<string, string>> = Object.fromEntries([
   ...['day', 'week', 'month'].map((grain) => [`users of a ${grain}`, uniqueUsers(grain)]),
 ]);
 
-export const rollupStatements = { ledgerMonths: ledgerMonthsStatement, daysWithRows: daysStatement, ...dayStatements, ...monthStatements };
+export const rollupStatements = { ...dayStatements, ...monthStatements };

@@ -1,7 +1,48 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import type { Sql, Store } from '@agent-service/store';
 import { type Month, startOfMonth } from '../../domain/calendar.ts';
 import { rollups } from '../save.ts';
+
+/** A statement reads at most a day of records or transfers, or the rollups of a tenant. That may take longer than the usual limit. */
+const statementLimitMs = 25_000;
+
+/** Reads everything as of one instant, so that a verification is correct while the database is written. */
+export function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return store.transaction(async ({ sql }) => {
+    await sql('set transaction isolation level repeatable read, read only');
+    await sql(`set local statement_timeout = ${statementLimitMs}`);
+    // All joins here are of complete sums. Without statistics the planner expects one row of each and would choose nested loops.
+    await sql('set local enable_nestloop = off');
+    return await work(sql);
+  });
+}
+
+/** The next tenant with a ledger: of one organization, or of all if `organizationId` is empty. */
+export async function nextTenant(sql: Sql, organizationId: string, after: Tenant | undefined): Promise<Tenant | undefined> {
+  const [row] = await sql<Tenant>(nextTenantStatement, [organizationId, after?.organizationId ?? '', after?.environment ?? '']);
+  return row;
+}
+
+const nextTenantStatement = `
+  select organization_id as "organizationId", environment from ledgers
+  where (organization_id, environment) > ($2, $3) and ($1 = '' or organization_id = $1)
+  order by organization_id, environment limit 1`;
+
+/** The months that have transfers, records or sums of the tenant, oldest first. */
+export async function ledgerMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
+  const rows = await sql<{ month: number }>(ledgerMonthsStatement, [organizationId, environment]);
+  return rows.map(({ month }) => month);
+}
+
+const ledgerMonthsStatement = `
+    select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
+       select day from usage_by_tier where organization_id = $1 and environment = $2
+       union select day from usage_by_user_agent where organization_id = $1 and environment = $2
+       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from usage_records
+         where organization_id = $1 and environment = $2
+       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from transfers
+         where organization_id = $1 and environment = $2
+     ) as days order by month`;
 
 const dayMs = 86_400_000;
 const ofTenant = 'organization_id = $1 and environment = $2';
@@ -14,7 +55,7 @@ const daysOf = (table: string) => `
       and day < ($4::timestamptz at time zone 'UTC')::date`;
 
 /** Reads one record and one transfer of each day at most, and the rollups of the month. */
-export const daysStatement = `
+const daysStatement = `
   select extract(epoch from moment) * 1000 as "from"
   from generate_series($3::timestamptz, $4::timestamptz - interval '24 hours', interval '24 hours') as moment
   where ${isIn('usage_records')} or ${isIn('transfers')}
@@ -30,3 +71,5 @@ export async function daysWithRows(sql: Sql, { organizationId, environment }: Te
   const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, from, until]);
   return rows.map((row) => [new Date(Number(row.from)).toISOString(), new Date(Number(row.from) + dayMs).toISOString()]);
 }
+
+export const stepStatements = { nextTenant: nextTenantStatement, ledgerMonths: ledgerMonthsStatement, daysWithRows: daysStatement };
