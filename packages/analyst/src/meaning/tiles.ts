@@ -2,10 +2,10 @@ import { type Concept, concepts } from '../schema/concepts.ts';
 import { daysOfVerb, namesOf, namesOfColumn } from '../schema/roles.ts';
 import type { Column, Schema, Table } from '../schema/schema.ts';
 import type { Value, ValueIndex } from '../schema/value-index.ts';
-import { grainOf, numberOf, type Period, type TimeGroup } from '../words/grains.ts';
+import { grainOf, type Period, type TimeGroup } from '../words/grains.ts';
 import { spansIn } from '../words/periods.ts';
 import { isFiller, type Tag, tagsOf } from '../words/phrases.ts';
-import type { Word } from '../words/words.ts';
+import { numberOf, type Word } from '../words/words.ts';
 
 export interface ColumnMeaning {
   readonly table: Table;

@@ -1,5 +1,5 @@
-import { dayAfter, directions, type Named, numberOf, type Period, shifted, start } from './grains.ts';
-import type { Word } from './words.ts';
+import { dayAfter, directions, type Named, type Period, shifted, start } from './grains.ts';
+import { numberOf, type Word } from './words.ts';
 
 const months = ['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november', 'december'];
 const ordinals = ['first', 'second', 'third', 'fourth'];

@@ -32,21 +32,6 @@ export const grains: readonly Grain[] = ['day', 'week', 'month', 'quarter', 'yea
 export const grainOf = (word: Word | undefined): Grain | undefined =>
   grains.find((grain) => grain === word?.stem || `${grain}ly` === word?.lower || (grain === 'day' && word?.lower === 'daily'));
 
-const small = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
-
-/** Larger numbers are not counts. */
-const largest = 1e15;
-
-export function numberOf(word: string | undefined): number | undefined {
-  if (word === undefined) return undefined;
-  if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?)[km]?$/.test(word)) {
-    const number = Number(word.replaceAll(/[,km]/g, '')) * (word.endsWith('k') ? 1e3 : word.endsWith('m') ? 1e6 : 1);
-    return number < largest ? number : undefined;
-  }
-  const index = small.indexOf(word);
-  return index < 0 ? undefined : index + 1;
-}
-
 export const directions = new Map(
   Object.entries({ this: 0, current: 0, last: -1, previous: -1, past: -1, next: 1, coming: 1, upcoming: 1 }),
 );

@@ -19,7 +19,6 @@ import {
   grains,
   interval,
   type Named,
-  numberOf,
   type Period,
   shifted,
   start,
@@ -28,7 +27,7 @@ import {
   whole,
 } from './grains.ts';
 import { besideSame, type SameSpan, sameSpanAt } from './same-spans.ts';
-import type { Word } from './words.ts';
+import { numberOf, type Word } from './words.ts';
 
 export const today: Period = whole('today', 'day', 0);
 

@@ -33,6 +33,22 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
 /** `total > 1000` means the same as `total over 1000`. */
 const spelledOut = (text: string) => signs.reduce((all, [sign, words]) => all.replaceAll(sign, words), text);
 
+const smallNumbers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+
+/** Larger numbers are not counts. */
+const largestCount = 1e15;
+
+/** The number that a word names in digits, or in letters up to twelve. */
+export function numberOf(word: string | undefined): number | undefined {
+  if (word === undefined) return undefined;
+  if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?)[km]?$/.test(word)) {
+    const number = Number(word.replaceAll(/[,km]/g, '')) * (word.endsWith('k') ? 1e3 : word.endsWith('m') ? 1e6 : 1);
+    return number < largestCount ? number : undefined;
+  }
+  const index = smallNumbers.indexOf(word);
+  return index < 0 ? undefined : index + 1;
+}
+
 /** The singular, near enough for names of tables and columns. */
 export function stemOf(word: string): string {
   if (word.length <= 3 || /(ss|us|is)$/.test(word)) return word;
