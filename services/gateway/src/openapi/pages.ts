@@ -10,10 +10,13 @@ import type { Health } from '@agent-service/runtime';
 import type { Route } from '../routing/route.ts';
 import { parseEntityTags } from '../schemas/conditions.ts';
 import { createOpenApi } from './document.ts';
-import { icon, readRenderer, referencePage, startScript } from './reference-page.ts';
+import { readRenderer, referencePage, startScript } from './reference-page.ts';
 
 const scriptType = 'text/javascript; charset=utf-8';
 const fileParts = { security: pageHeaders, cacheControl: 'public, max-age=3600' };
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f62fe"/><path d="M9 12h14M9 16h14M9 20h8" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>';
 
 /** The reference page, made of files of this machine only. */
 export const docs: readonly Page[] = [

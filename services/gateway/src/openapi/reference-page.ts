@@ -40,9 +40,6 @@ const html = (nonce: string) => `<!doctype html>
 </html>
 `;
 
-export const icon =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f62fe"/><path d="M9 12h14M9 16h14M9 20h8" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>';
-
 /** Without the parts that would reach another host: fonts, telemetry and the assistants of the renderer's maker. */
 const settings = {
   url: 'openapi.json',
