@@ -1,12 +1,12 @@
 import type { Client } from '@agent-service/contracts';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
+import { createBackoff } from '@agent-service/work';
 import { createTransport } from 'nodemailer';
 import { claimNotice, type NoticeRow, removeNotice } from './store/notices.ts';
 import { toMs } from './store/queue.ts';
 
-const firstPauseMs = 60_000;
-const longestPauseMs = 3_600_000;
+const pauseAfter = createBackoff({ firstMs: 60_000, longestMs: 3_600_000 });
 const abandonedAfterMs = 3 * 24 * 3_600_000;
 
 interface NotifierOptions {
@@ -19,8 +19,6 @@ interface NotifierOptions {
 
 /** Sends notices to administrators, one mail each, and retries until a mail is sent, refused or too old. */
 export function createNotifier({ store, identity, mailer, logger, now }: NotifierOptions): () => Promise<number> {
-  const pauseMs = (tries: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
-
   async function sendNotice(row: NoticeRow): Promise<void> {
     const about = { notice_id: row.id, organization_id: row.organizationId, endpoint_id: row.notice.endpointId };
     if (!mailer) return logger.warn({ event: 'notice_without_mail_server', ...about });
@@ -49,7 +47,7 @@ export function createNotifier({ store, identity, mailer, logger, now }: Notifie
   }
 
   return async () => {
-    const row = await store.transaction(({ sql }) => claimNotice(sql, now(), (tries) => now() + pauseMs(tries)));
+    const row = await store.transaction(({ sql }) => claimNotice(sql, now(), (tries) => now() + pauseAfter(tries + 1)));
     if (!row) return 0;
     if (await processNotice(row)) await removeNotice(store.sql, row);
     return 1;

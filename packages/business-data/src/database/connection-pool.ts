@@ -1,4 +1,4 @@
-import { createSemaphore, type Semaphore, SemaphoreError, sleep } from '@agent-service/work';
+import { createBackoff, createSemaphore, type Semaphore, SemaphoreError, sleep } from '@agent-service/work';
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure, translateRejection } from './database-message.ts';
@@ -196,7 +196,7 @@ interface EndOptions {
 const maxWaitMs = 600_000;
 /** After this time without an answer the session counts as ended: the database is unreachable, or the login no longer exists. */
 const maxSilenceMs = 30_000;
-const pauses = { firstMs: 50, maxMs: 2_000 };
+const pauseAfter = createBackoff({ firstMs: 50, longestMs: 2_000 });
 
 const startedAt = `pg_catalog.to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS.US')`;
 
@@ -237,7 +237,7 @@ function createAbandonedSessions(): AbandonedSessions {
     async untilEnded(session, options) {
       const begin = performance.now();
       let answeredAt = begin;
-      for (let pauseMs = pauses.firstMs; !closing.signal.aborted; pauseMs = Math.min(2 * pauseMs, pauses.maxMs)) {
+      for (let checks = 1; !closing.signal.aborted; checks += 1) {
         try {
           if (await isOver(session, options)) return;
           answeredAt = performance.now();
@@ -245,7 +245,7 @@ function createAbandonedSessions(): AbandonedSessions {
           if (performance.now() - answeredAt > maxSilenceMs) return;
         }
         if (performance.now() - begin > maxWaitMs) return;
-        await sleep(pauseMs, closing.signal);
+        await sleep(pauseAfter(checks), closing.signal);
       }
     },
     close: () => closing.abort(),

@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
-import { runBatch } from '@agent-service/work';
+import { createBackoff, runBatch } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../sql.ts';
 import type { OutboxMessage } from './outbox.ts';
@@ -169,11 +169,9 @@ export function reasonOf(cause: unknown): string {
  * only while the receiver takes other messages; twelve of them take 18 minutes.
  */
 const attemptsOf: Record<Fault, number> = { message: 4, unclear: 20, passing: 12 };
-const firstPauseMs = 1_000;
-const longestPauseMs = 300_000;
+const refusalPause = createBackoff({ firstMs: 1_000, longestMs: 300_000 });
 
 /** The pause before the next attempt after this many refusals; undefined where the message is to be set aside. */
 function pauseAfter(attempts: number, fault: Fault): number | undefined {
-  if (attempts >= attemptsOf[fault]) return undefined;
-  return Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1));
+  return attempts >= attemptsOf[fault] ? undefined : refusalPause(attempts);
 }

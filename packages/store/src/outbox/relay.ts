@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { sleep } from '@agent-service/work';
+import { createBackoff, sleep } from '@agent-service/work';
 import type { Store } from '../store.ts';
 import { startSweep } from '../sweep.ts';
 import type { OutboxMessage } from './outbox.ts';
@@ -12,8 +12,8 @@ const batchMessages = 200;
 /** Longer than a delivery takes. Another replica then claims the messages of a frozen one. */
 const claimMs = 10_000;
 const idleMs = 1_000;
-const longestPauseMs = 10_000;
-const longestLanePauseMs = 30_000;
+const batchPause = createBackoff({ firstMs: 200, longestMs: 10_000 });
+const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
 /** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
 const partsAtOnce = 8;
 const mostLanes = 16;
@@ -117,7 +117,7 @@ class OutboxRelay<Payload> {
     this.#failures += 1;
     this.#maxMessages = Math.max(1, Math.floor(messages / 2));
     this.#process.logger.warn({ event: 'relay_failed', topic: this.#deps.topic, failures: this.#failures, err: cause });
-    return Math.min(longestPauseMs, 100 * 2 ** Math.min(this.#failures, 10));
+    return batchPause(this.#failures);
   }
 
   /** Delivers a batch in parts by tenant if it failed as a whole; if some parts pass, the tenants of the others get lanes. */
@@ -181,8 +181,6 @@ class OutboxRelay<Payload> {
     timer.abort();
   }
 }
-
-const lanePause = (failures: number) => Math.min(longestLanePauseMs, 500 * 2 ** Math.min(failures, 10));
 
 /** In random order, so that tenants that fail together are in different parts the next time. */
 function partition<Item>(items: readonly Item[]): Item[][] {
