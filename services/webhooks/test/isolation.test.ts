@@ -102,7 +102,7 @@ test('an organization that floods redeliver fills the lane of its own webhook on
   if (!first) throw new Error('no delivery was dispatched');
   await webhooks.dispatcher.endDelivery({ items: [endOf('org_flood', first, 200)] });
   const redeliver = () => as('org_flood', () => webhooks.gateway.redeliver({ endpointId, deliveryId: first.id }));
-  // 200 calls, ten at once: more at once would wait for the connections of this one process.
+  // 200 calls, ten at once: of more at once than may wait, the rest would be refused.
   const caller = async () => {
     for (let left = 20; left > 0; left -= 1) await redeliver();
   };
@@ -114,6 +114,35 @@ test('an organization that floods redeliver fills the lane of its own webhook on
   await until('the lane of the other organization is full', async () => (await armedOf('org_beside')).length >= laneWidth);
   expect((await armedOf('org_flood')).length).toBe(laneWidth);
 }, 60_000);
+
+test('changes that wait for a locked webhook of one organization leave connections to another', async () => {
+  const [locked, free] = [await createEndpoint('org_held'), await createEndpoint('org_spared')];
+  const rotate = (organizationId: string, endpointId: string) => as(organizationId, () => webhooks.gateway.rotateSecret({ endpointId }));
+  const database = new Database({ connectionString: webhooks.databaseUrl, options: '-c search_path=webhooks' });
+  await database.connect();
+  try {
+    await database.query('begin');
+    await database.query('select 1 from endpoints where id = $1 for update', [locked]);
+    const waiting = Array.from({ length: 150 }, () => rotate('org_held', locked));
+    const outcomes = Promise.allSettled(waiting);
+    // Those that find 100 waiting are refused as too many, and not as a fault of the service.
+    await expect(
+      Promise.any(
+        waiting.map((each) =>
+          each.then(
+            () => Promise.reject(),
+            (cause: unknown) => cause,
+          ),
+        ),
+      ),
+    ).resolves.toMatchObject({ code: 'rate_limited' });
+    expect((await rotate('org_spared', free)).secret).toMatch(/^whsec_/);
+    await database.query('rollback');
+    expect((await outcomes).map(({ status }) => status)).toContain('fulfilled');
+  } finally {
+    await database.end();
+  }
+});
 
 test('a locked webhook of one tenant delays no outcome of another', async () => {
   const locked = await createEndpoint('org_locked');

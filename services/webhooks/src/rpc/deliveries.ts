@@ -1,5 +1,5 @@
 import { callers, callersAndOperators, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
 import {
@@ -14,6 +14,7 @@ import { deliveriesRetainedMs } from '../store/months.ts';
 import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
+import { changeOnce } from './change-once.ts';
 
 export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callersAndOperators({ scope: 'webhooks:read' }),
@@ -35,13 +36,14 @@ export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'we
   },
 });
 
-export const redeliver = ({ store, months, dispatch, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> => ({
+export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId, deliveryId }, call) {
+    const { months, dispatch, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     await months.ensure(now());
-    const response = await once(store, call, async ({ em, sql }) => {
+    const response = await changeOnce(deps, call, async ({ em, sql }) => {
       const at = now();
       const webhook = await lockWebhook(em, tenant, webhookId);
       const repeatable = webhook && (await findRepeatable(sql, tenant, webhookId, deliveryId, at - deliveriesRetainedMs));
@@ -61,13 +63,14 @@ export const redeliver = ({ store, months, dispatch, auditRelay, now }: Webhooks
   },
 });
 
-export const testEndpoint = ({ store, months, dispatch, now }: WebhooksDeps): RpcOf<'webhooks', 'testEndpoint'> => ({
+export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId }, call) {
+    const { months, dispatch, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     await months.ensure(now());
-    const response = await once(store, call, async ({ em, sql }) => {
+    const response = await changeOnce(deps, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, webhookId);
       if (!webhook) throw new ServiceError('not_found');
       if (!webhook.active) throw new ServiceError('webhook_inactive');

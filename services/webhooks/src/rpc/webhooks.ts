@@ -1,5 +1,5 @@
 import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
+import { lastOf, limitOf, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
 import { toTimestamp } from '../store/queue.ts';
@@ -14,6 +14,7 @@ import {
   replaceSecret,
   type WebhookChanges,
 } from '../store/webhooks.ts';
+import { changeOnce } from './change-once.ts';
 import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
 
 const webhooksAtMost = 100;
@@ -24,7 +25,7 @@ const previousSecretMs = 24 * 3_600_000;
 export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle(request, call) {
-    const { store, cipher, auditRelay, now } = deps;
+    const { cipher, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const id = newId('whk');
@@ -36,7 +37,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     };
     const sealedSecret = sealSecret(cipher, tenant, id, request.secret === undefined ? makeSecret() : checkSecret(request.secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
-    const stored = await once(store, call, async (transaction) => {
+    const stored = await changeOnce(deps, call, async (transaction) => {
       if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
       const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
       await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
@@ -50,7 +51,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
 export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, url, events, description, active }, call) {
-    const { store, auditRelay, now } = deps;
+    const { auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const changes: WebhookChanges = {
@@ -59,7 +60,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
       ...(description !== undefined && { description: checkDescription(description) }),
       ...(active !== undefined && { active }),
     };
-    const response = await once(store, call, async ({ em, sql }) => {
+    const response = await changeOnce(deps, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       await changeWebhook(em, webhook, changes, now());
@@ -71,12 +72,13 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
   },
 });
 
-export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'deleteEndpoint'> => ({
+export const deleteEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'deleteEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id }, call) {
+    const { auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    await once(store, call, async ({ em, sql }) => {
+    await changeOnce(deps, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       await markWebhookDeleted(em, webhook, now());
@@ -106,14 +108,15 @@ export const listEndpoints = ({ store, cursors }: WebhooksDeps): RpcOf<'webhooks
   },
 });
 
-export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'rotateSecret'> => ({
+export const rotateSecret = (deps: WebhooksDeps): RpcOf<'webhooks', 'rotateSecret'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, secret }, call) {
+    const { cipher, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const sealed = sealSecret(cipher, tenant, id, secret === undefined ? makeSecret() : checkSecret(secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
-    const stored = await once(store, call, async ({ em, sql }) => {
+    const stored = await changeOnce(deps, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       const at = now();
