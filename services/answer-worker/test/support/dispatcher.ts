@@ -22,8 +22,8 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** So few that Redis answers within the producer's limit on a busy machine. */
-const jobsACall = 100;
+/** On a busy machine Redis may take longer than half a second. `agents` would add the job again; no sweep does that here. */
+const commandLimitMs = 20_000;
 
 export const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 
@@ -38,7 +38,7 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
     REDIS_MODE: 'auto' as const,
   };
   const running = await createProcess('dispatcher', config, async (process) => {
-    const redis = await openRedis(process, config);
+    const redis = await openRedis(process, config, { commandLimitMs });
     const channel = await openReplyChannel(process, redis, (messages) => void replies.push(...messages));
     const producers = { answer: createProducer(process, redis, 'answer'), answerApart: createProducer(process, redis, 'answerApart') };
     return { channel, producers, publisher: createNoticePublisher(process, redis) };
@@ -50,9 +50,7 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
     of: (answerId) => replies.filter(({ id }) => id === answerId),
     async dispatch(answerIds, dispatch = 1, queue = 'answer', shared = false) {
       const payloads = answerIds.map((answerId): ApartJob => ({ ...tenant, answerId, dispatch, ...(shared && { shared }) }));
-      for (let at = 0; at < payloads.length; at += jobsACall) {
-        await producers[queue].add(payloads.slice(at, at + jobsACall).map((payload) => ({ payload })));
-      }
+      await producers[queue].add(payloads.map((payload) => ({ payload })));
     },
     notice: (name, notice) => publisher.publish(name, notice),
     counts: () => producers.answer.counts(),
