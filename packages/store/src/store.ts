@@ -1,4 +1,5 @@
-import { type ClockSampler, type ProcessContext, setting } from '@agent-service/runtime';
+import { ServiceError } from '@agent-service/contracts';
+import { type ClockSampler, type Logger, type ProcessContext, setting } from '@agent-service/runtime';
 import {
   type AnyEntity,
   type EntityClass,
@@ -15,6 +16,7 @@ import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/po
 import { clientOfPrimary } from './servers/primary.ts';
 import {
   createSql,
+  isIdleTooLong,
   isLostPrimary,
   type NameStatement,
   nameStatement,
@@ -57,7 +59,15 @@ export interface Store {
   /** Reads entities outside a transaction. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   /** Commits when the work resolves. Do what must follow the commit after this call. */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+}
+
+interface TransactionOptions {
+  /**
+   * Runs the work a second time if this process stood still for so long that the server ended the session, which undid the first run. For
+   * calls that clients do not repeat: without it a pause of the process fails them.
+   */
+  readonly mayRepeat?: boolean;
 }
 
 interface StoreOptions {
@@ -120,12 +130,14 @@ export async function openStore(
   await check();
   if (pooler !== undefined) await checkPooledSession(sql, schema);
 
+  const connected = { orm, pool, nameOf };
   return {
     orm,
     schema,
     sql,
     read: (work) => readEntities(orm, pool, work),
-    transaction: (work) => inTransaction({ orm, pool, nameOf }, work),
+    transaction: (work, { mayRepeat = false } = {}) =>
+      mayRepeat ? transactRepeatedly(process.logger, connected, work) : inTransaction(connected, work),
   };
 }
 
@@ -154,6 +166,11 @@ interface Connected {
  */
 async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool);
+  let loss: Error | undefined;
+  const onLost = (cause: Error) => {
+    loss ??= cause;
+  };
+  client.on('error', onLost);
   let entities: EntityManager | undefined;
   const transaction: Transaction = {
     sql: createSql(client, nameOf),
@@ -172,7 +189,22 @@ async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transac
     return result;
   } catch (cause) {
     await rollBack(client, cause);
-    throw translateFailure(cause);
+    const failure = translateFailure(cause);
+    // A statement after the loss says only that there is no connection.
+    throw loss && failure instanceof ServiceError && failure.code === 'unavailable' ? translateFailure(loss) : failure;
+  } finally {
+    client.removeListener('error', onLost);
+  }
+}
+
+/** Runs the work a second time if a pause of this process made the server end the session. */
+async function transactRepeatedly<T>(logger: Logger, connected: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  try {
+    return await inTransaction(connected, work);
+  } catch (cause) {
+    if (!isIdleTooLong(cause)) throw cause;
+    logger.warn({ event: 'transaction_repeated', err: cause });
+    return await inTransaction(connected, work);
   }
 }
 

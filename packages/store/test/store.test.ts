@@ -1,9 +1,9 @@
 import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { migrate, migration, type NamedMigration, once, openStore, type Store } from '../src/index.ts';
+import { migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const steps: NamedMigration[] = [
@@ -127,6 +127,17 @@ describe('a failed statement of the pool', () => {
   });
 });
 
+/** Lets the server end the session of this transaction, as when the process stands still. */
+async function waitUntilSessionEnded(sql: Sql): Promise<void> {
+  const [session] = await sql<{ pid: number }>(
+    "select pg_backend_pid() as pid, set_config('idle_in_transaction_session_timeout', '1', true)",
+  );
+  await until(
+    'the session has ended',
+    async () => (await store.sql('select 1 from pg_stat_activity where pid = $1', [session?.pid])).length === 0,
+  );
+}
+
 describe('transactions', () => {
   test('work that throws is rolled back', async () => {
     const work = store.transaction(async ({ sql }) => {
@@ -152,6 +163,26 @@ describe('transactions', () => {
     await expect(stuck).rejects.toMatchObject({ code: 'unavailable' });
     expect(await store.sql('select id from things')).toEqual([{ id: 'contended' }]);
     await store.sql('delete from things');
+  });
+
+  test.each([
+    { mayRepeat: false, runs: 1, outcome: 'unavailable' },
+    { mayRepeat: true, runs: 2, outcome: 'stored' },
+  ])('work during which the process stands still runs again where it may: $mayRepeat', async ({ mayRepeat, runs, outcome }) => {
+    const id = `paused ${mayRepeat}`;
+    let count = 0;
+    const work = store.transaction(
+      async ({ sql }) => {
+        count += 1;
+        await sql('insert into things (id) values ($1)', [id]);
+        if (count === 1) await waitUntilSessionEnded(sql);
+        await sql('select 1');
+        return 'stored';
+      },
+      { mayRepeat },
+    );
+    expect(await work.catch((cause: ServiceError) => cause.code)).toBe(outcome);
+    expect([count, await store.sql('select id from things where id = $1', [id])]).toEqual([runs, mayRepeat ? [{ id }] : []]);
   });
 
   test("an effect that ends after its caller's deadline is rolled back", async () => {

@@ -13,25 +13,28 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityDep
   async handle({ name, email }, call) {
     const organizationId = newId('org');
     const administrator = { name: 'Administrator', email: email === '' ? '' : checkEmail(email), role: 'admin', kind: 'person' } as const;
-    const created = await store.transaction(async (transaction) => {
-      transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date(processClock.now()) });
-      await transaction.em.flush();
-      await writeAudit(transaction.sql, call, {
-        action: 'organization.created',
-        organizationId,
-        environment: '',
-        target: { type: 'organization', id: organizationId },
-        changes: { name },
-      });
-      const { id: userId } = await addUser(transaction, call, { ...administrator, organizationId });
-      const addAdminKey = async (environment: Environment) => {
-        const scopes = scopesOfRole({ role: 'admin', environment });
-        const key = { organizationId, userId, name: '', environment, scopes, admin: true, tokenTtlSeconds: null };
-        return (await addKey(transaction, call, keyedHash, key)).apiKey;
-      };
-      const [liveApiKey, testApiKey] = [await addAdminKey('live'), await addAdminKey('test')];
-      return { organizationId, userId, liveApiKey, testApiKey };
-    });
+    const created = await store.transaction(
+      async (transaction) => {
+        transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date(processClock.now()) });
+        await transaction.em.flush();
+        await writeAudit(transaction.sql, call, {
+          action: 'organization.created',
+          organizationId,
+          environment: '',
+          target: { type: 'organization', id: organizationId },
+          changes: { name },
+        });
+        const { id: userId } = await addUser(transaction, call, { ...administrator, organizationId });
+        const addAdminKey = async (environment: Environment) => {
+          const scopes = scopesOfRole({ role: 'admin', environment });
+          const key = { organizationId, userId, name: '', environment, scopes, admin: true, tokenTtlSeconds: null };
+          return (await addKey(transaction, call, keyedHash, key)).apiKey;
+        };
+        const [liveApiKey, testApiKey] = [await addAdminKey('live'), await addAdminKey('test')];
+        return { organizationId, userId, liveApiKey, testApiKey };
+      },
+      { mayRepeat: true },
+    );
     auditRelay.nudge();
     return created;
   },

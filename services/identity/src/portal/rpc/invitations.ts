@@ -111,13 +111,16 @@ export const acceptInvitation = (deps: IdentityDeps): RpcOf<'identity', 'acceptI
     checkPassword(password, email, 'password');
     const hash = await passwords.hash({ email, password, lane: organizationId, signal: call.signal });
     const opening = { method: 'invitation', client, previousToken: previousSessionToken } as const;
-    const sessionToken = await store.transaction(async (transaction) => {
-      if (!(await takeInvitation(transaction.sql, tokenHash))) throw noInvitation();
-      const user = await addUser(transaction, call, { organizationId, name: checkName(name), email, role, kind: 'person' });
-      await events.addRegistered(transaction.sql, organizationId, user);
-      await savePassword(transaction.sql, organizationId, user.id, hash);
-      return await openSession(transaction, deps, call, { organizationId, userId: user.id }, opening);
-    });
+    const sessionToken = await store.transaction(
+      async (transaction) => {
+        if (!(await takeInvitation(transaction.sql, tokenHash))) throw noInvitation();
+        const user = await addUser(transaction, call, { organizationId, name: checkName(name), email, role, kind: 'person' });
+        await events.addRegistered(transaction.sql, organizationId, user);
+        await savePassword(transaction.sql, organizationId, user.id, hash);
+        return await openSession(transaction, deps, call, { organizationId, userId: user.id }, opening);
+      },
+      { mayRepeat: true },
+    );
     auditRelay.nudge();
     events.nudge();
     return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };

@@ -80,10 +80,13 @@ export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserP
     const isSame = (await deps.passwords.matching(input, [user])).length > 0;
     if (isSame && !removesTwoFactor) return { changed: false };
     const hash = await deps.passwords.hash(input);
-    const ended = await deps.store.transaction(async (transaction) => {
-      if (removesTwoFactor) await removeTwoFactor(transaction.sql, user);
-      return await replacePassword(transaction, call, user, { hash, removesTwoFactor });
-    });
+    const ended = await deps.store.transaction(
+      async (transaction) => {
+        if (removesTwoFactor) await removeTwoFactor(transaction.sql, user);
+        return await replacePassword(transaction, call, user, { hash, removesTwoFactor });
+      },
+      { mayRepeat: true },
+    );
     deps.auditRelay.nudge();
     if (ended > 0) await deps.waitForRevocation(0);
     return { changed: true };

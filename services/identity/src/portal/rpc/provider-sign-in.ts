@@ -75,12 +75,15 @@ async function open(
   { client, previousSessionToken: previousToken }: Opening,
   find: (sql: Sql) => Promise<ProvenUser>,
 ) {
-  const sessionToken = await deps.store.transaction(async (transaction) => {
-    const { account, user } = await find(transaction.sql);
-    if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
-    await linkProviderAccount(transaction.sql, user, account);
-    return await openSession(transaction, deps, call, user, { method: 'openid_connect', client, previousToken });
-  });
+  const sessionToken = await deps.store.transaction(
+    async (transaction) => {
+      const { account, user } = await find(transaction.sql);
+      if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
+      await linkProviderAccount(transaction.sql, user, account);
+      return await openSession(transaction, deps, call, user, { method: 'openid_connect', client, previousToken });
+    },
+    { mayRepeat: true },
+  );
   deps.auditRelay.nudge();
   return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
 }

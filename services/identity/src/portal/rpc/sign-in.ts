@@ -43,10 +43,13 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
     if (user.hash !== null && !passwords.isCurrent(user.hash, user.email))
       await rehashPassword(store.sql, user, await passwords.hash({ ...input, email: user.email }));
     const opening = { method: 'password', client, previousToken: previousSessionToken } as const;
-    const sessionToken = await store.transaction(async (transaction) => {
-      await forgetSuccess(transaction.sql, pair, matching.length === users.length);
-      return await openSession(transaction, deps, call, user, opening);
-    });
+    const sessionToken = await store.transaction(
+      async (transaction) => {
+        await forgetSuccess(transaction.sql, pair, matching.length === users.length);
+        return await openSession(transaction, deps, call, user, opening);
+      },
+      { mayRepeat: true },
+    );
     deps.auditRelay.nudge();
     return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
   },
