@@ -116,9 +116,6 @@ const ownFaults = /^(22...|23...|40...|P0001|55P03|57014)$/;
 export const isLostPrimary = (cause: unknown): boolean =>
   ['25006', '57P03'].includes(failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '');
 
-/** True if the server ended the session because its transaction waited too long for the next statement. Nothing of it was committed. */
-export const isIdleTooLong = (cause: unknown): boolean => failureOf(cause instanceof ServiceError ? cause.cause : cause).code === '25P03';
-
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');
 

@@ -16,7 +16,6 @@ import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/po
 import { clientOfPrimary } from './servers/primary.ts';
 import {
   createSql,
-  isIdleTooLong,
   isLostPrimary,
   type NameStatement,
   nameStatement,
@@ -64,8 +63,8 @@ export interface Store {
 
 interface TransactionOptions {
   /**
-   * Runs the work a second time if this process stood still for so long that the server ended the session, which undid the first run. For
-   * calls that clients do not repeat: without it a pause of the process fails them.
+   * Runs the work a second time if the connection was lost before the commit, as when this process stood still for so long that the server
+   * ended the session. For calls that clients do not repeat: without it a pause of the process fails them.
    */
   readonly mayRepeat?: boolean;
 }
@@ -166,11 +165,7 @@ interface Connected {
  */
 async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool);
-  let loss: Error | undefined;
-  const onLost = (cause: Error) => {
-    loss ??= cause;
-  };
-  client.on('error', onLost);
+  let isCommitting = false;
   let entities: EntityManager | undefined;
   const transaction: Transaction = {
     sql: createSql(client, nameOf),
@@ -183,26 +178,28 @@ async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transac
     await client.query('begin');
     const result = await work(transaction);
     await entities?.flush();
+    isCommitting = true;
     await client.query('commit');
     throwIfUnreplicated(client);
     client.release();
     return result;
   } catch (cause) {
-    await rollBack(client, cause);
+    const isLost = !(await rollBack(client, cause));
     const failure = translateFailure(cause);
-    // A statement after the loss says only that there is no connection.
-    throw loss && failure instanceof ServiceError && failure.code === 'unavailable' ? translateFailure(loss) : failure;
-  } finally {
-    client.removeListener('error', onLost);
+    if (isLost && !isCommitting && failure instanceof ServiceError && failure.code === 'unavailable') undone.add(failure);
+    throw failure;
   }
 }
 
-/** Runs the work a second time if a pause of this process made the server end the session. */
+/** Failures of transactions whose connection was lost before their commit was sent, so that the server has rolled them back. */
+const undone = new WeakSet<object>();
+
+/** Runs the work a second time if the connection was lost before the commit, as after a pause of this process. */
 async function transactRepeatedly<T>(logger: Logger, connected: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   try {
     return await inTransaction(connected, work);
   } catch (cause) {
-    if (!isIdleTooLong(cause)) throw cause;
+    if (!undone.has(cause as object)) throw cause;
     logger.warn({ event: 'transaction_repeated', err: cause });
     return await inTransaction(connected, work);
   }
@@ -216,13 +213,16 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-async function rollBack(client: PoolClient, failure: unknown): Promise<void> {
+/** Returns false if the connection is lost. */
+async function rollBack(client: PoolClient, failure: unknown): Promise<boolean> {
   try {
     await client.query('rollback');
     client.release(isLostPrimary(failure));
+    return true;
   } catch {
     // The connection is lost, and its transaction with it. The caller gets the first failure, not this one.
     client.release(true);
+    return false;
   }
 }
 
