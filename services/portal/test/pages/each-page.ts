@@ -1,4 +1,5 @@
-import type { Visit } from './world.ts';
+import { afterEach } from '@jest/globals';
+import type { PagesWorld, Visit } from './world.ts';
 
 /** As many pages at once as keep two cores busy. */
 const tabs = 2;
@@ -21,4 +22,18 @@ export async function onEachPage(
   };
   await Promise.all(Array.from({ length: tabs }, work));
   return findings;
+}
+
+/** Returns how the tests of a group visit the portal; the visits of a test are closed after it. */
+export function visitsOfEachTest(world: () => PagesWorld): PagesWorld['visit'] {
+  let open: Visit[] = [];
+  afterEach(async () => {
+    await Promise.all(open.map((visit) => visit.close()));
+    open = [];
+  });
+  return async (options) => {
+    const visit = await world().visit(options);
+    open.push(visit);
+    return visit;
+  };
 }

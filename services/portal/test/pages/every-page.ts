@@ -1,8 +1,8 @@
 import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { violations, violationsInThemes } from './accessibility.ts';
-import { onEachPage } from './each-page.ts';
+import { onEachPage, visitsOfEachTest } from './each-page.ts';
 import {
   api,
   desktop,
@@ -123,21 +123,11 @@ export const testEveryPage = (started: () => PagesWorld) =>
   describe('every page', () => {
     let world: PagesWorld;
     let paths: Record<string, string>;
-    let open: Visit[] = [];
+    const visitAs = visitsOfEachTest(() => world);
     beforeAll(async () => {
       world = started();
       paths = await sharedPaths(world);
     }, everyPageMs);
-    afterEach(async () => {
-      await Promise.all(open.map((visit) => visit.close()));
-      open = [];
-    });
-
-    const visitAs = async (options: Parameters<PagesWorld['visit']>[0]) => {
-      const visit = await world.visit(options);
-      open.push(visit);
-      return visit;
-    };
 
     test.each([false, true])(
       'has no violation of WCAG 2.2 AA, light and dark, on a phone: %s',

@@ -1,6 +1,6 @@
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { onEachPage } from './each-page.ts';
+import { onEachPage, visitsOfEachTest } from './each-page.ts';
 import { keyboard, tabTo } from './input-methods.ts';
 import { type PagesWorld, publicPaths, settle, sharedPaths, testMs, type Visit } from './world.ts';
 
@@ -86,21 +86,11 @@ export const testKeyboard = (started: () => PagesWorld) =>
   describe('by keyboard alone', () => {
     let world: PagesWorld;
     let paths: Record<string, string>;
-    let open: Visit[] = [];
+    const visitAs = visitsOfEachTest(() => world);
     beforeAll(async () => {
       world = started();
       paths = await sharedPaths(world);
     }, testMs);
-    afterEach(async () => {
-      await Promise.all(open.map((visit) => visit.close()));
-      open = [];
-    });
-
-    const visitAs = async (options: Parameters<PagesWorld['visit']>[0]) => {
-      const visit = await world.visit(options);
-      open.push(visit);
-      return visit;
-    };
 
     test.each([false, true])(
       'each control shows the focus, is not covered and is large enough, on a phone: %s',
