@@ -78,7 +78,7 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
     ...agentMethods({ ...serviceDeps, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
     ...conversationMethods(serviceDeps),
     ...dataSourceMethods({ ...serviceDeps, sources, identity, connecting: createFairLimiter(connectLimits) }),
-    ...answerMethods({ ...serviceDeps, answers }),
+    ...answerMethods({ ...serviceDeps, answers, logger: process.logger }),
     ...outboxMethods(store, () => auditRelay.nudge()),
   });
 }

@@ -11,6 +11,7 @@ import {
   type Tenant,
 } from '@agent-service/contracts';
 import { workerFieldsToMessage } from '@agent-service/contracts/agents/definition';
+import type { Logger } from '@agent-service/runtime';
 import { once, type Sql } from '@agent-service/store';
 import {
   type AnswerKey,
@@ -57,6 +58,7 @@ export interface Answers {
 
 interface MethodsDeps extends Pick<AnswersServiceDeps, 'store' | 'now'> {
   readonly answers: Answers;
+  readonly logger: Logger;
 }
 
 /** The methods of the contract that are about answers. */
@@ -75,11 +77,11 @@ export const answerMethods = (deps: MethodsDeps) => ({
 
 const maxTextLength = 128 * 1024;
 
-export const startAnswer = ({ answers, now }: MethodsDeps): RpcOf<'agents', 'startAnswer'> => ({
+export const startAnswer = ({ answers, now, logger }: MethodsDeps): RpcOf<'agents', 'startAnswer'> => ({
   allow: services('gateway'),
   async handle({ items }, call) {
     checkItems(items);
-    const outcomes = await runEach(items, (item) => answers.accept(toReceivedMessage(item, now(), call)));
+    const outcomes = await runEach(items, (item) => answers.accept(toReceivedMessage(item, now(), call)), logger);
     return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toStartResult(outcome))) };
   },
 });
@@ -135,7 +137,10 @@ function checkTime(answerId: string, now: number): number {
   if (time === undefined)
     throw new ServiceError('invalid_request', { message: 'answer_id must be the id of a message.', param: 'answer_id' });
   // The clock of the gateway that made it, or ours, is wrong. The caller cannot do anything about it.
-  if (Math.abs(time - now) > clockToleranceMs) throw new ServiceError('unavailable');
+  if (Math.abs(time - now) > clockToleranceMs)
+    throw new ServiceError('unavailable', {
+      cause: new Error(`the time in answer_id is ${Math.round(time - now)} ms ahead of this process`),
+    });
   return time;
 }
 
@@ -191,22 +196,24 @@ const cancelAnswer = ({ answers, store }: MethodsDeps): RpcOf<'agents', 'cancelA
   },
 });
 
-const beginAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'beginAnswer'> => ({
+const beginAnswer = ({ answers, logger }: MethodsDeps): RpcOf<'agents', 'beginAnswer'> => ({
   allow: services('answer-worker'),
   async handle({ items, workerChannel }) {
     checkItems(items);
-    const outcomes = await runEach(items, async ({ answer, claim, apart, shared }) =>
+    const begin = async ({ answer, claim, apart, shared }: BeginItem) =>
       answers.begin({
         ...checkKey(answer),
         claim: checkId(claim, 'claim'),
         apart,
         shared,
         workerChannel: checkId(workerChannel, 'worker_channel'),
-      }),
-    );
+      });
+    const outcomes = await runEach(items, begin, logger);
     return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toBeginResult(outcome))) };
   },
 });
+
+type BeginItem = Parameters<RpcOf<'agents', 'beginAnswer'>['handle']>[0]['items'][number];
 
 function toBeginResult(outcome: BeginOutcome) {
   return 'refusal' in outcome ? { refusal: refusalMessage(outcome.refusal) } : { begun: begunMessage(outcome) };
@@ -261,11 +268,11 @@ const returnAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'returnAnswers
   },
 });
 
-export const completeAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'completeAnswer'> => ({
+export const completeAnswer = ({ answers, logger }: MethodsDeps): RpcOf<'agents', 'completeAnswer'> => ({
   allow: services('answer-worker'),
   async handle({ items }) {
     checkItems(items);
-    const outcomes = await runEach(items, async (item) => answers.complete(toCompletedResult(item)));
+    const outcomes = await runEach(items, async (item) => answers.complete(toCompletedResult(item)), logger);
     return { results: outcomes.map((refusal) => (refusal ? { refusal: refusalMessage(refusal) } : {})) };
   },
 });
@@ -316,20 +323,30 @@ const failAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'failAnswer'> => 
   },
 });
 
+/** Codes of failures whose reason the caller is not told. */
+const unexplained: readonly string[] = ['internal', 'unavailable'];
+
 /** Runs every item by itself, in order: one that fails does not fail the others. */
-function runEach<Item, Outcome>(
+async function runEach<Item, Outcome>(
   items: readonly Item[],
   run: (item: Item) => Promise<Outcome>,
+  logger: Logger,
 ): Promise<(Outcome | Pick<Refusal, 'code'>)[]> {
-  return Promise.all(
+  const failures: ServiceError[] = [];
+  const outcomes = await Promise.all(
     items.map(async (item) => {
       try {
         return await run(item);
       } catch (cause) {
-        return { code: ServiceError.from(cause).code };
+        const failure = ServiceError.from(cause);
+        if (unexplained.includes(failure.code)) failures.push(failure);
+        return { code: failure.code };
       }
     }),
   );
+  // Where a store is away all items fail for one reason, which needs one line.
+  if (failures[0]) logger.warn({ event: 'items_failed', items: failures.length, code: failures[0].code, err: failures[0] });
+  return outcomes;
 }
 
 const refusalMessage = ({ code, required = 0, available = 0, ...ofUser }: Refusal) => ({ code, required, available, ...ofUser });

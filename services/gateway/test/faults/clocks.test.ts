@@ -42,14 +42,17 @@ async function ask(gateway: string, marker: string): Promise<void> {
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
 }
 
-/** The failures, each with what the processes logged of its request: the reason of a refusal is nowhere else. */
+/** Failures of whole batches are logged without the ids of requests. */
+const batchFailure = /"event":"(hold_failed|accepting_failed|explaining_failed|items_failed)"/;
+
+/** The failures, each with what the processes logged of its request and of batches: the reason of a refusal is nowhere else. */
 function explain(samples: readonly LoadSample[]): string[] {
   const folder = join(world.system.dataDir, 'logs');
   return summarize(samples).failures.map((failure) => {
     const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? failure;
     const lines = readdirSync(folder).flatMap((file) => {
       const logged = readFileSync(join(folder, file), 'utf8').split('\n');
-      return logged.filter((line) => line.includes(requestId)).map((line) => `${file}: ${line}`);
+      return logged.filter((line) => line.includes(requestId) || batchFailure.test(line)).map((line) => `${file}: ${line}`);
     });
     return [failure, ...lines].join('\n');
   });
