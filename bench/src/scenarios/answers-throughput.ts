@@ -4,7 +4,7 @@ import { load, type Measured } from '../load.ts';
 import { median, type Scenario } from '../scenario.ts';
 
 const connections = 100;
-const warmUpSeconds = 10;
+const warmUpSeconds = 30;
 const seconds = 5;
 const rounds = 5;
 const body = { message: 'How did the last month go?' };
