@@ -344,7 +344,7 @@ async function runEach<Item, Outcome>(
       }
     }),
   );
-  // Where a store is away all items fail for one reason, which needs one line.
+  // If a store is away, all items fail for one reason: one line is enough.
   if (failures[0]) logger.warn({ event: 'items_failed', items: failures.length, code: failures[0].code, err: failures[0] });
   return outcomes;
 }
