@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
-import { freePort, type ModelReply, until } from '@agent-service/testkit';
+import { type ModelReply, until } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
 import { failing, good, refusal, spareContent, twoEndpoints } from './endpoints.ts';
 import { ask, metric } from './harness.ts';
@@ -96,7 +96,8 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('after an endpoint that cannot be reached or resolved, the next one is called', async () => {
-    for (const baseUrl of [`http://127.0.0.1:${await freePort()}/v1`, 'http://nowhere.invalid/v1']) {
+    // A port that no other suite can be given, and a label that is too long to be looked up.
+    for (const baseUrl of ['http://127.0.0.1:9/v1', `http://${'nowhere'.repeat(10)}.invalid/v1`]) {
       expect(await ask(endpoints.open({ endpoint: { baseUrl } }).models, { stream })).toMatchObject({ content: spareContent });
       const failure = await refusal(ask(endpoints.open({ endpoint: { baseUrl }, alone: true }).models, { stream }));
       expect(failure.details).toEqual({ reason: 'connection' });
