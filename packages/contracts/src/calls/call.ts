@@ -59,6 +59,7 @@ export class Call implements CallContext {
     if (!this.#abort) {
       this.#abort = new AbortController();
       this.#grpc.on('cancelled', () => this.#abort?.abort());
+      if (this.#grpc.cancelled) this.#abort.abort();
     }
     return this.#abort.signal;
   }
