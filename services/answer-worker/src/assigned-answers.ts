@@ -130,8 +130,10 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
-      waits.pausedUntil = performance.now() + (passing.includes(error.code) ? retryMs : unsupportedMs);
-      this.#process.logger.debug({ event: 'wait_for_answers_failed', replica: waits.replica, code: error.code, err: error });
+      const isPassing = passing.includes(error.code);
+      waits.pausedUntil = performance.now() + (isPassing ? retryMs : unsupportedMs);
+      const level = isPassing ? 'debug' : 'warn';
+      this.#process.logger[level]({ event: 'wait_for_answers_failed', replica: waits.replica, code: error.code, err: error });
       return [];
     }
   }

@@ -103,5 +103,6 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
 function openLimiter(process: ProcessContext, redis: RedisConnections, limitMs: number | undefined): Limiter {
   const fallbacks = process.metrics.counter('limits_without_redis_total', 'Requests that this process limited by itself', []);
   const shared = createRedisLimiter(createLimiterRedis(redis, limitMs));
-  return createLastingLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc() });
+  const onFailure = (cause: unknown) => process.logger.warn({ event: 'limits_without_redis', err: cause });
+  return createLastingLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc(), onFailure });
 }

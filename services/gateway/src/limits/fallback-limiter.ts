@@ -9,17 +9,20 @@ interface LastingOptions {
   readonly local: LocalLimiter;
   readonly now?: () => number;
   readonly onFallback?: () => void;
+  /** Called with the first failure after a success. */
+  readonly onFailure?: (cause: unknown) => void;
 }
 
 /**
  * While Redis fails, this process limits by itself. After a few failures in a row it does not call Redis for half a second, so that
  * a Redis that hangs does not delay every request.
  */
-export function createLastingLimiter({ shared, local, now = () => performance.now(), onFallback }: LastingOptions): Limiter {
+export function createLastingLimiter({ shared, local, now = () => performance.now(), onFallback, onFailure }: LastingOptions): Limiter {
   let failures = 0;
   let pausedUntil = 0;
 
-  function failed(): void {
+  function noteFailure(cause: unknown): void {
+    if (failures === 0) onFailure?.(cause);
     failures += 1;
     if (failures >= failuresBeforePause) pausedUntil = now() + pauseMs;
   }
@@ -32,9 +35,8 @@ export function createLastingLimiter({ shared, local, now = () => performance.no
           failures = 0;
           local.learn(rules, decision.states);
           return decision;
-        } catch {
-          // The connection to Redis logs the cause once.
-          failed();
+        } catch (cause) {
+          noteFailure(cause);
         }
       }
       onFallback?.();

@@ -120,10 +120,13 @@ describe('limits that outlast Redis', () => {
     const now = () => nowMs;
     const shared = failing();
     let fallbacks = 0;
-    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now, onFallback: () => (fallbacks += 1) });
+    const failures: unknown[] = [];
+    const observers = { onFallback: () => (fallbacks += 1), onFailure: (cause: unknown) => failures.push(cause) };
+    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now, ...observers });
     for (let i = 0; i < 10; i++) await limiter.take([rule('own', 100)]);
     expect(shared.calls).toBe(3);
     expect(fallbacks).toBe(10);
+    expect(failures).toEqual([new Error('away')]);
     nowMs = 500;
     await limiter.take([rule('own', 100)]);
     await limiter.take([rule('own', 100)]);
