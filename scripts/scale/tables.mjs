@@ -36,8 +36,8 @@ export function shardsTable(seed) {
   return table(['shards', 'fullest shard, mean', 'fullest shard, worst of 100'], rows);
 }
 
-/** Processor time of an answer at 100 connections, in milliseconds (docs/performance.md, commit f4d5a1b). */
-const costs = { gateway: 0.44, agents: 0.45, credits: 0.24, 'answer-worker': 0.33, PostgreSQL: 0.57, Redis: 0.05 };
+/** Processor time of an answer at 100 connections, in milliseconds (docs/performance.md, commit 6e4e6ef). */
+const costs = { gateway: 0.19, agents: 0.25, credits: 0.12, 'answer-worker': 0.18, PostgreSQL: 0.39, Redis: 0.02 };
 const utilization = 0.6;
 
 /** Processors of each part at a utilization of 60 %, from the measured cost of an answer. */
