@@ -100,6 +100,8 @@ export interface Releases {
   readonly queue: RetryQueue<AnswerKey>;
   /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
   releaseUnused(holds: readonly AnswerKey[]): void;
+  /** The same for holds that a sweep has found: those that the queue has no room for are released later. */
+  releaseOverdue(holds: readonly AnswerKey[]): Promise<void>;
 }
 
 export function createReleases(deps: AnswersDeps): Releases {
@@ -133,7 +135,13 @@ export function createReleases(deps: AnswersDeps): Releases {
     return refusal === 'hold_settled';
   }
 
-  return { queue, releaseUnused: (holds) => unused.add(holds) };
+  return {
+    queue,
+    releaseUnused: (holds) => unused.add(holds),
+    async releaseOverdue(holds) {
+      queue.addFromSweep(await markUnusedHolds(store.sql, holds, now()));
+    },
+  };
 }
 
 const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

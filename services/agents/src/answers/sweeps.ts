@@ -111,19 +111,23 @@ export function removeStaleJobs({ store, jobs }: Pick<SweepDeps, 'store' | 'jobs
   };
 }
 
-/** Releases overdue holds that belong to no answer. The holds of answers end with them. */
-export async function releaseOverdueHolds({ credits, releases }: SweepDeps): Promise<void> {
+/** Releases overdue holds that belong to no answer, one page at a time. The holds of answers end with them. */
+export function releaseOverdueHolds({ credits, releases }: Pick<SweepDeps, 'credits' | 'releases'>): () => Promise<number> {
   let cursor = '';
-  do {
+  return async () => {
+    await releases.queue.whenRoom();
     const page = { limit: pageHolds, cursor };
+    // A failure begins with the first page again: credits may not take the cursor any more.
+    cursor = '';
     const { holds, nextCursor } = await callDetached(listLimitMs, () => credits.listOverdueHolds({ page }));
-    releases.releaseUnused(
+    await releases.releaseOverdue(
       holds.flatMap(({ tenant, holdId }) =>
         tenant ? [{ organizationId: tenant.organizationId, environment: checkEnvironment(tenant.environment), id: holdId }] : [],
       ),
     );
     cursor = nextCursor;
-  } while (cursor !== '');
+    return cursor === '' ? 0 : holds.length;
+  };
 }
 
 export const removeOldKeys = ({ store, now }: SweepDeps): Promise<number> => removeExpiredKeys(store.sql, now() - keyRetentionMs);
@@ -165,7 +169,7 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
     () => dispatcher.dispatchMissed().then(() => 0),
   );
   startSweep(process, 'stale jobs', minute, removeStaleJobs(deps));
-  startSweep(process, 'overdue holds', minute / 2, () => releaseOverdueHolds(deps).then(() => 0));
+  startSweep(process, 'overdue holds', minute / 2, releaseOverdueHolds(deps));
   startSweep(process, 'answer keys', minute, () => removeOldKeys(deps));
   startSweep(process, 'answer counts', minute / 4, async () => {
     metrics.setCounts(await countAnswers(store.sql));

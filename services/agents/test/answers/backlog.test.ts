@@ -4,13 +4,14 @@ import { testRedis } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { createAnswerJobs } from '../../src/answers/deps.ts';
-import { processDue, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
+import { processDue, releaseOverdueHolds, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { leaseMs, unbegunMs } from '../../src/shared/answer.ts';
 import { type Composition, compose, environment, until } from './support/compose.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);
 const settlements = Number(process.env['BACKLOG_SETTLEMENTS'] ?? 10_000);
 const staleJobs = 10_000;
+const overdueHolds = 10_000;
 
 let rig: Composition;
 beforeAll(async () => {
@@ -138,6 +139,39 @@ test('while credits is silent for all, a sweep holds few results in memory', asy
     (size) => size === 0,
   );
 }, 30_000);
+
+test(`${overdueHolds} holds that belong to no answer are all released after credits was silent, with few in memory`, async () => {
+  const add = (n: number) =>
+    rig.ledger.holds.set(`msg_unused_${n}`, {
+      organizationId: `org_${n % 100}`,
+      state: 'open',
+      deadline: rig.clock.now - 61_000,
+      ended: 0,
+      charged: 0,
+    });
+  for (let n = 0; n < overdueHolds; n += 1) add(n);
+  const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
+  rig.ledger.silent = { of: () => true, until: silence };
+  const { queue } = rig.deps.releases;
+  const step = releaseOverdueHolds(rig.deps);
+  let most = 0;
+  while ((await step()) > 0) most = Math.max(most, queue.size);
+  rig.ledger.silent = undefined;
+  endSilence();
+  // Releases that the queue had no room for are due a minute later.
+  const left = () => [...rig.ledger.holds.values()].filter(({ state }) => state === 'open').length;
+  while (left() > 0) {
+    rig.clock.now += 60_000;
+    await retryReleases(rig.deps);
+    await until(
+      () => queue.size,
+      (size) => size === 0,
+      30_000,
+    );
+  }
+  expect(most).toBeGreaterThanOrEqual(2_000);
+  expect(most).toBeLessThanOrEqual(2_500);
+}, 60_000);
 
 /** Runs a sweep as the process does, until a condition holds or no row is left. */
 async function sweep(step: (parts: Composition['deps']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {

@@ -150,7 +150,7 @@ async function quiesce(): Promise<void> {
   for (let round = 0; round < 200; round += 1) {
     rig.clock.now += 60_000;
     await sweep();
-    await releaseOverdueHolds(rig.deps);
+    await releaseOverdueHolds(rig.deps)();
     const [left] = await rig.sql<{ answers: string }>('select count(*) as answers from answers');
     const open = [...rig.ledger.holds.values()].some(({ state }) => state === 'open');
     if (left?.answers === '0' && !open && round > 8) return;

@@ -200,7 +200,7 @@ test('an id whose hold was released is not accepted by an acceptance that obtain
 test('overdue holds that belong to no answer are released', async () => {
   rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
   const id = await start();
-  await releaseOverdueHolds(rig.deps);
+  await releaseOverdueHolds(rig.deps)();
   await until(
     () => rig.ledger.holds.get('msg_unknown')?.state,
     (state) => state === 'released',

@@ -103,18 +103,20 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
         return { results };
       });
     },
-    listOverdueHolds: () =>
+    listOverdueHolds: ({ page }: Request<'listOverdueHolds'>) =>
       answer(() => {
-        const overdue = [...holds].filter(([, hold]) => hold.state === 'open' && hold.deadline + graceMs <= now());
+        const limit = page?.limit || 100;
+        const after = [...holds.keys()].indexOf(page?.cursor ?? '');
+        const overdue = [...holds].slice(after + 1).filter(([, hold]) => hold.state === 'open' && hold.deadline + graceMs <= now());
         return {
-          holds: overdue.map(([holdId, hold]) => ({
+          holds: overdue.slice(0, limit).map(([holdId, hold]) => ({
             tenant: { organizationId: hold.organizationId, environment: 'live' },
             holdId,
             userId: 'usr_1',
             amount: 4,
             deadlineMs: String(hold.deadline),
           })),
-          nextCursor: '',
+          nextCursor: overdue.length > limit ? (overdue[limit - 1]?.[0] ?? '') : '',
         };
       }),
   };
