@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services, type Tenant } from '@agent-service/contracts';
 import { classifyDatabaseFailure, type Sql, writeAudit } from '@agent-service/store';
-import { createSemaphore } from '@agent-service/work';
+import { createBatcher, createSlowTenants, tenantName } from '@agent-service/work';
 import type { WebhooksDeps } from '../deps.ts';
 import type { ScheduledRetry } from '../dispatch.ts';
 import { classifyOutcome, endAttempts, type Outcome, type WebhookChange } from '../domain/attempts.ts';
@@ -11,7 +11,6 @@ import {
   type EndedDelivery,
   findAttempts,
   findWaitingWebhooks,
-  type InFlightRow,
   lockInFlight,
   recordDeliveryTimes,
   saveDelivered,
@@ -86,74 +85,70 @@ interface EndedBatch {
 
 /** How long a batch of several tenants waits for a locked webhook of one of them. */
 const sharedLockLimitMs = 200;
-const tenantsAtOnce = 3;
+const maxJobs = 500;
+/** Batches that run at once: one for each shard of tenants, and those of tenants that were slow lately. */
+const shards = 4;
+const slowPermits = 3;
 
-export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'> => {
-  const tenantRuns = createSemaphore(tenantsAtOnce);
-
-  async function endBatch(jobs: readonly EndingJob[], call: Call, at: number, lockLimitMs?: number): Promise<void> {
-    const { webhooks, retries, isAudited } = await store.transaction(async ({ sql }) => {
-      if (lockLimitMs !== undefined) await sql(`select set_config('lock_timeout', $1, true)`, [String(lockLimitMs)]);
-      const inFlight = await lockInFlight(sql, jobs);
-      const outcomes = jobs.map(({ outcome }) => outcome);
-      return await endInFlight(sql, call, inFlight, outcomes, at);
-    });
-    dispatch.schedule(retries);
-    dispatch.nudge(webhooks);
-    if (isAudited) auditRelay.nudge();
-  }
-
-  /** A locked webhook delays the deliveries of its own tenant only: after a timeout each tenant's are ended alone. */
-  async function endByTenant(jobs: readonly EndingJob[], call: Call, at: number): Promise<void> {
-    const tenants = [...Map.groupBy(jobs, ({ organizationId, environment }) => `${organizationId}/${environment}`).values()];
-    if (tenants.length <= 1) return tenants[0] && (await endBatch(tenants[0], call, at));
-    try {
-      await endBatch(jobs, call, at, sharedLockLimitMs);
-    } catch (cause) {
-      if (!['slow', 'retry'].includes(classifyDatabaseFailure(cause))) throw cause;
-      const runs = await Promise.allSettled(tenants.map((tenant) => tenantRuns.run(() => endBatch(tenant, call, at))));
-      const failed = runs.find((run) => run.status === 'rejected');
-      if (failed) throw failed.reason;
-    }
-  }
-
+export const endDelivery = (deps: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'> => {
+  const { store, dispatch, now } = deps;
+  // A locked webhook delays the deliveries of its own tenant only.
+  const ending = createBatcher<EndingJob, void>({
+    run: (jobs) => endBatch(deps, jobs),
+    maxItems: maxJobs,
+    classify: classifyDatabaseFailure,
+    tenants: { of: (job) => job, lanes: shards, slow: createSlowTenants({ permits: slowPermits }) },
+  });
   return {
     allow: services('webhook-dispatcher'),
     async handle({ items }, call) {
       checkItems(items);
       const at = now();
-      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
+      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item), call }));
       const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
       dispatch.nudge(delivered);
       await recordDeliveryTimes(store.sql, delivered, at);
-      const ended = new Set(delivered.map(({ position }) => position));
-      await endByTenant(
-        jobs.filter(({ position }) => !ended.has(position)),
-        call,
-        at,
-      );
+      const done = new Set(delivered.map(({ position }) => position));
+      const runs = await Promise.allSettled(jobs.filter(({ position }) => !done.has(position)).map((job) => ending.add(job)));
+      const failed = runs.find((run) => run.status === 'rejected');
+      if (failed) throw failed.reason;
       return {};
     },
   };
 };
 
 interface EndingJob extends DispatchedKey {
+  /** Its place among the items of its call. */
   position: number;
   outcome: Outcome;
+  /** The call that reports the outcome. */
+  call: Call;
 }
 
-const isDelivered = (job: EndingJob): job is DeliveredJob =>
+async function endBatch({ store, dispatch, auditRelay, now }: WebhooksDeps, batch: readonly EndingJob[]): Promise<undefined[]> {
+  // Two calls may report the same attempt: the first counts.
+  const jobs = [...new Map(batch.toReversed().map((job) => [`${tenantName(job)}/${job.deliveryId}/${job.dispatch}`, job])).values()];
+  const isShared = new Set(jobs.map(tenantName)).size > 1;
+  const { webhooks, retries, isAudited } = await store.transaction(async ({ sql }) => {
+    if (isShared) await sql(`select set_config('lock_timeout', $1, true)`, [String(sharedLockLimitMs)]);
+    return await endInFlight(sql, jobs, now());
+  });
+  dispatch.schedule(retries);
+  dispatch.nudge(webhooks);
+  if (isAudited) auditRelay.nudge();
+  return batch.map(() => undefined);
+}
+
+const isDelivered = (job: EndingJob): job is EndingJob & DeliveredJob =>
   job.outcome.kind === 'answered' && classifyOutcome(job.outcome) === 'delivered';
 
-async function endInFlight(
-  sql: Sql,
-  call: Call,
-  inFlight: readonly InFlightRow[],
-  outcomes: readonly Outcome[],
-  at: number,
-): Promise<EndedBatch> {
+async function endInFlight(sql: Sql, jobs: readonly EndingJob[], at: number): Promise<EndedBatch> {
+  const inFlight = await lockInFlight(sql, jobs);
   if (inFlight.length === 0) return { webhooks: [], retries: [], isAudited: false };
-  const ending = inFlight.map((each) => ({ ...each, webhook: webhookKeyText(each), outcome: outcomes[each.position] as Outcome }));
+  const ending = inFlight.map((each) => {
+    const { outcome, call } = jobs[each.position] as EndingJob;
+    return { ...each, webhook: webhookKeyText(each), outcome, call };
+  });
   const { ends, webhooks } = endAttempts(ending, at, Math.random);
   const ended = ending.map(({ organizationId, environment, deliveryId, outcome }, index): EndedDelivery => {
     return { organizationId, environment, deliveryId, outcome, end: ends[index] as EndedDelivery['end'] };
@@ -165,7 +160,7 @@ async function endInFlight(
   const disabled = changes.filter(({ before, after }) => after.status === 'disabled' && before.status !== 'disabled');
   for (const { key, after } of disabled) {
     const last = ending.findLast(({ webhook }) => webhook === webhookKeyText(key));
-    if (last) await recordDisabled(sql, call, key, last, toTimestamp(after.failingSince ?? at), at);
+    if (last) await recordDisabled(sql, key, last, toTimestamp(after.failingSince ?? at), at);
   }
   return { webhooks: keys, retries: ended.flatMap((each) => toScheduledRetries(each, dispatches, at)), isAudited: disabled.length > 0 };
 }
@@ -180,9 +175,8 @@ const toAfter = ({ key, after, isAttempted, dueAt }: WebhookChange & { key: Webh
 /** Adds an audit entry and a notice to the administrators, in the transaction that disables the webhook. */
 async function recordDisabled(
   sql: Sql,
-  call: Call,
   { organizationId, environment, webhookId }: WebhookKey,
-  { url, outcome }: { url: string; outcome: Outcome },
+  { url, outcome, call }: { url: string; outcome: Outcome; call: Call },
   failingSince: string,
   at: number,
 ): Promise<void> {
