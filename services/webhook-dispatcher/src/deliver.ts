@@ -6,12 +6,15 @@ import type { Dispatcher } from 'undici';
 import { type AttemptOutcome, send } from './send.ts';
 
 type BeginItem = Parameters<Client<'webhooks'>['beginDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
-type EndItem = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
+type EndMessage = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
+type EndItem = EndMessage & DeliveryInJob;
 type BegunAttempt = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
 
 /** With their bodies they stay well below the size limit of a message. */
 const attemptsABatch = 200;
 const outcomesABatch = 500;
+/** Reports that are on their way at once. One that takes long does not keep the outcomes of other tenants waiting. */
+const reportShards = 4;
 /** The pauses between attempts to report an outcome. */
 const reportPausesMs = [200, 500, 1_000, 2_000, 4_000];
 
@@ -41,6 +44,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
       await webhooks.endDelivery({ items });
       return items.map(() => undefined);
     },
+    tenants: { of: ({ delivery }) => delivery, lanes: reportShards },
   });
 
   /** If every attempt to report fails, the job ends and the delivery is sent again. */
@@ -85,7 +89,7 @@ function labelOf(outcome: AttemptOutcome): string {
   }
 }
 
-function toMessage(outcome: AttemptOutcome): Pick<EndItem, 'answer' | 'failure' | 'returned'> {
+function toMessage(outcome: AttemptOutcome): Pick<EndMessage, 'answer' | 'failure' | 'returned'> {
   switch (outcome.kind) {
     case 'answered':
       return { answer: { status: outcome.status, body: outcome.body, retryAfterMs: outcome.retryAfterMs, durationMs: outcome.durationMs } };
