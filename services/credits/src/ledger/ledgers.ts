@@ -64,13 +64,13 @@ export function createLedgers(options: LedgersOptions): Ledgers {
     return loaded && (await trySave(tenant, loaded, operations));
   }
 
-  /** A cached state that is out of date may fail in the database; the batch then starts over from the loaded state. */
+  /** A cached state that is out of date may violate a constraint; the batch then starts over from the loaded state. */
   async function tryCached(tenant: Tenant, cached: LoadedState, operations: readonly Operation[]): Promise<Outcome | undefined> {
     try {
       return await trySave(tenant, cached, operations);
     } catch (cause) {
       cache.delete(tenant);
-      if (cause instanceof ServiceError) throw cause;
+      if (classifyDatabaseFailure(cause) !== 'item') throw cause;
       return undefined;
     }
   }
