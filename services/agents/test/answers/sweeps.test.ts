@@ -6,6 +6,7 @@ import { readInSteps } from '../../src/answers/store/read.ts';
 import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements, shareResult } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
 import { agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+import { charge } from './support/ledger.ts';
 
 let rig: Composition;
 let steady = true;
@@ -196,6 +197,33 @@ test('an id whose hold was released is not accepted by an acceptance that obtain
   rig.ledger.client.hold = hold;
   expect(await rig.sql('select 1 from messages where id = $1', [message.id])).toEqual([]);
 });
+
+test.each(['hold_released', 'hold_not_found'] as const)(
+  'an answer whose hold the ledger refuses with %s fails, charged nothing',
+  async (refusal) => {
+    const [refused, other] = [await start(), await start()];
+    await begin(refused);
+    await begin(other);
+    const hold = rig.ledger.holds.get(refused);
+    if (refusal === 'hold_released') Object.assign(hold ?? {}, { state: 'released' });
+    else rig.ledger.holds.delete(refused);
+    expect(await rig.answers.complete(result(refused, 1))).toBeUndefined();
+    await rig.answers.complete(result(other, 1));
+    await until(
+      () => [endOf(refused), endOf(other)],
+      (ends) => ends.every((end) => end.length > 0),
+    );
+    expect([endOf(refused), endOf(other)]).toEqual([['failed'], ['completed']]);
+    const stored = await rig.sql<object>(
+      `select id, status, credits, content from messages where id in ($1, $2) and role = 'assistant' order by status`,
+      [refused, other],
+    );
+    expect(stored).toEqual([
+      { id: other, status: 'completed', credits: charge, content: 'Three.' },
+      { id: refused, status: 'failed', credits: 0, content: expect.stringContaining('could not be answered') },
+    ]);
+  },
+);
 
 test('overdue holds that belong to no answer are released', async () => {
   rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
