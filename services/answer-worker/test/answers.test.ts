@@ -27,7 +27,7 @@ async function dispatched(script: Partial<Scene['agents']['script']> = {}): Prom
   return id;
 }
 
-const inFlight = async () => (await worker.metrics.registry.getSingleMetric('answers_in_hand')?.get())?.values[0]?.value;
+const inFlight = async () => (await worker.metrics.registry.getSingleMetric('worker_answers_in_flight')?.get())?.values[0]?.value;
 const idle = () => until('no answer is in flight', async () => (await inFlight()) === 0 && (await scene.dispatcher.counts()).active === 0);
 
 test('an answer that agents refuses to begin is dropped', async () => {
