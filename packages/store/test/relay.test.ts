@@ -151,6 +151,9 @@ test('a message that is refused alone becomes a dead letter, those around it arr
     { id: 'p00077', topic: 'poison', organizationId: 'org_a', reason },
     { id: 'p00249', topic: 'poison' },
   ]);
+  const tooMany = { ids: Array.from({ length: 201 }, () => 'p00000') };
+  await expect(methods.retryDeadLetters.handle(tooMany, call)).rejects.toMatchObject({ code: 'invalid_request', param: 'ids' });
+  expect(await deadLetters('poison')).toHaveLength(3);
   poison.clear();
   expect(await methods.retryDeadLetters.handle({ ids: ['p00000', 'p00077', 'unknown'] }, call)).toEqual({ retried: 2 });
   await until(() => received.includes('p00000') && received.includes('p00077'));

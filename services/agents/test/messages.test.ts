@@ -239,3 +239,10 @@ test('an id from a wrong clock is no error of the caller', async () => {
   for (const off of [-61_000, 61_000]) expect(await start(messageId(clock.now + off))).toBe('unavailable');
   expect(await start('msg_none')).toBe('invalid_request');
 });
+
+test('records are read 50 at a time: more are refused, and an id without a record has none', async () => {
+  const items = Array.from({ length: 51 }, () => ({ organizationId: 'org_a', environment: 'live', answerId: messageId(start) }));
+  await expect(agents.gateway.readRecords({ items })).rejects.toMatchObject({ code: 'invalid_request', param: 'items' });
+  const { results } = await agents.gateway.readRecords({ items: items.slice(1) });
+  expect(results).toEqual(items.slice(1).map(() => ({ record: null })));
+});
