@@ -13,6 +13,10 @@ export function isEmailAddress(value: string): boolean {
 /** For documents: the pattern of text that PostgreSQL can hold. Lone surrogates, which it can't hold either, are no Unicode text. */
 export const plainText = String.raw`^[^\x00]*$`;
 
+/** The beginning of a text, without NUL and lone surrogates, which PostgreSQL cannot hold. The limit is in UTF-16 units. */
+export const toStorable = (value: string, maxLength = Number.POSITIVE_INFINITY): string =>
+  value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\ufffd');
+
 /** Text of so many characters, counted as people count: by code points. */
 export function text(min: number, max: number): z.ZodString {
   const message = min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;

@@ -32,9 +32,13 @@ export function toJson<Row>(columns: RowColumns<Row>, rows: readonly Row[]): str
 
 /** The relation of rows in a JSON parameter. */
 export const jsonRows = <Row>(columns: RowColumns<Row>, placeholder: string, alias: string): string =>
-  `jsonb_to_recordset(${placeholder}::jsonb) as ${alias}(${Object.entries(columns)
+  `jsonb_to_recordset(${placeholder}::jsonb) as ${alias}(${columnTypes(columns)})`;
+
+/** The columns with their types, as the definition of a relation. */
+export const columnTypes = <Row>(columns: RowColumns<Row>): string =>
+  Object.entries(columns)
     .map(([name, [type]]) => `${name} ${typeOf(type)}`)
-    .join(', ')})`;
+    .join(', ');
 
 /** The columns as expressions of the types that tables have. `source` is a column of such a relation, or a parameter. */
 export const columnValues = <Key extends string>(

@@ -2,7 +2,18 @@ export { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgres
 export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './cipher/cipher.ts';
 export { openCipher } from './cipher/cipher-rotation.ts';
 export { keyVersionIndex, type SealedField, sealedColumn } from './cipher/sealed-fields.ts';
-export { arrayRows, assign, columnValues, insertInto, jsonRows, type RowColumns, toArrays, toJson, toValues } from './columns.ts';
+export {
+  arrayRows,
+  assign,
+  columnTypes,
+  columnValues,
+  insertInto,
+  jsonRows,
+  type RowColumns,
+  toArrays,
+  toJson,
+  toValues,
+} from './columns.ts';
 export { type Cursors, createCursors, lastOf, limitOf, type Page } from './cursors.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';

@@ -1,7 +1,7 @@
 import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, timeOf } from '../shared/answer.ts';
+import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Admission, admit, isExpired } from './domain/admission.ts';
 import { type HoldOutcome, holdAll, type Refusal, type Releases } from './holds.ts';
@@ -259,7 +259,7 @@ export class Acceptance {
     const { store, limits } = this.#deps;
     // First the channels, then the answers: an answer that ends in between is then either read as ended or announced on the channel.
     await attachChannels(store.sql, attached);
-    const keys = attached.map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 }));
+    const keys = attached.map(withTime);
     const rows = byKey(await readInSteps(store.sql, keys, ({ content: _, queries: __, ...row }) => row));
     return new Map(
       attached.map(({ message, attached: isAttached, ...key }) => {

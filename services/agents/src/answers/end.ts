@@ -1,7 +1,7 @@
 import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
 import { classifyDatabaseFailure, type Sql } from '@agent-service/store';
-import { type Batcher, createBatcher } from '@agent-service/work';
-import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf } from '../shared/answer.ts';
+import { type Batcher, createBatcher, tenantName } from '@agent-service/work';
+import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
 import { dispatchNext, findHeldUpTenants } from './store/dispatch.ts';
 import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
@@ -36,8 +36,6 @@ const cancelled = (key: AnswerKey): UnchargedEnd => ({
   failure: { code: '', message: '' },
   attempt: null,
 });
-
-const withTime = ({ organizationId, environment, id }: AnswerKey) => ({ organizationId, environment, id, createdAt: timeOf(id) ?? 0 });
 
 /** The state of an answer after its cancellation. */
 export interface Cancellation {
@@ -288,6 +286,4 @@ export function createDispatcher(deps: AnswersDeps): Dispatcher {
   };
 }
 
-const distinct = (tenants: readonly Tenant[]): Tenant[] => [
-  ...new Map(tenants.map((tenant) => [`${tenant.organizationId} ${tenant.environment}`, tenant])).values(),
-];
+const distinct = (tenants: readonly Tenant[]): Tenant[] => [...new Map(tenants.map((tenant) => [tenantName(tenant), tenant])).values()];

@@ -11,6 +11,7 @@ import {
   type Tenant,
 } from '@agent-service/contracts';
 import { workerFieldsToMessage } from '@agent-service/contracts/agents/definition';
+import { toStorable } from '@agent-service/contracts/text';
 import type { Logger } from '@agent-service/runtime';
 import { once, type Sql } from '@agent-service/store';
 import {
@@ -22,6 +23,7 @@ import {
   keyMessage,
   nameOf,
   timeOf,
+  withTime,
 } from '../shared/answer.ts';
 import type { StartOutcome } from './accept.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
@@ -154,7 +156,7 @@ const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> =
   allow: services('gateway'),
   async handle({ items }) {
     checkItems(items);
-    const rows = await answers.read(items.map(checkKey).map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })));
+    const rows = await answers.read(items.map(checkKey).map(withTime));
     const rowOf = new Map(rows.map((row) => [row.n, row]));
     return {
       results: items.map((_, n) => {
@@ -173,7 +175,7 @@ const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => 
   async handle({ items }) {
     if (items.length > recordsAtMost)
       throw new ServiceError('invalid_request', { message: `At most ${recordsAtMost} items.`, param: 'items' });
-    const rows = await answers.readRecords(items.map(checkKey).map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })));
+    const rows = await answers.readRecords(items.map(checkKey).map(withTime));
     const recordOf = new Map(rows.map(({ n, record }) => [n, record]));
     return { results: items.map((_, n) => ({ record: recordOf.get(n) ?? null })) };
   },
@@ -295,7 +297,7 @@ function toCompletedResult({ answer, content, contentType, inputTokens, outputTo
 const toStorableQueries = (queries: CompleteItem['queries']) =>
   queries.map(({ statement, tables, rows, durationMs }) => ({
     statement: toStorable(statement),
-    tables: tables.map(toStorable),
+    tables: tables.map((table) => toStorable(table)),
     rows,
     durationMs,
   }));
@@ -305,9 +307,6 @@ const toStorableRecord = ({ usage, resultJson, steps }: AnswerRecord): AnswerRec
   resultJson: toStorable(resultJson),
   steps: steps.map((step) => ({ ...step, name: toStorable(step.name), detail: toStorable(step.detail), error: toStorable(step.error) })),
 });
-
-/** Replaces what PostgreSQL cannot store. */
-const toStorable = (text: string) => text.toWellFormed().replaceAll('\0', '\ufffd');
 
 const failAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'failAnswer'> => ({
   allow: services('answer-worker'),

@@ -1,6 +1,6 @@
 import { type ErrorCode, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
-import { type AnswerKey, type AttemptKey, byKey, nameOf, timeOf } from '../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, callDetached, createRetryQueue } from './deps.ts';
 import { announceEnds, type Dispatcher, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
 import {
@@ -59,7 +59,7 @@ const toSettlement = (row: StoredResult, { content, contentType, inputTokens, ou
 
 async function loadStatusesOf({ store }: AnswersDeps, attempts: readonly AttemptKey[]): Promise<Map<string, AnswerStatus>> {
   if (attempts.length === 0) return new Map();
-  const keys = [...byKey(attempts).values()].map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 }));
+  const keys = [...byKey(attempts).values()].map(withTime);
   return byKey(await loadStatuses(store.sql, keys));
 }
 

@@ -1,4 +1,5 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { toStorable } from '@agent-service/contracts/text';
 import { checkAttempt } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from './store/step-audit.ts';
@@ -72,8 +73,6 @@ function boundChange({ description, change }: Pick<AuthorizeRequest, 'descriptio
     keysJson: isKeyList(keysJson) ? keysJson : '',
   };
 }
-
-const toStorable = (text: string, maxLength: number) => text.slice(0, maxLength).toWellFormed().replaceAll('\0', '\ufffd');
 
 function isKeyList(json: string): boolean {
   if (json.length > maxKeysLength) return false;

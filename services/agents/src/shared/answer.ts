@@ -53,6 +53,14 @@ export function timeOf(id: string): number | undefined {
 
 const timePart = (id: string) => id.slice(4, 4 + timeLength);
 
+/** A key and the time that tells the partition of its rows. */
+export const withTime = ({ organizationId, environment, id }: AnswerKey): AnswerKey & { readonly createdAt: number } => ({
+  organizationId,
+  environment,
+  id,
+  createdAt: timeOf(id) ?? 0,
+});
+
 /**
  * The id of the user's message that an answer belongs to: a millisecond older and otherwise the same. A second acceptance of the answer
  * writes the same row, and the key of the row refuses it.

@@ -2,6 +2,7 @@ import { overdueAnswerMessage, ServiceError } from '@agent-service/contracts';
 import { type ModelAnswer, type ModelRequest, type Output, type Tier, tiers } from '@agent-service/models';
 import type { ReplyWriter } from '@agent-service/queues';
 import { inStepSpan } from '@agent-service/runtime';
+import { tenantName } from '@agent-service/work';
 import type { BegunAnswer } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
 import type { InFlightAnswer, Interruption } from '../in-flight-answers.ts';
@@ -49,7 +50,7 @@ export async function askModel(
     const request = requestOf(environment, attempt, {
       tools: tools.tools,
       facts,
-      dataSource: `${answer.key.answer.organizationId} ${environment}`,
+      dataSource: tenantName(answer.key.answer),
     });
     const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
     // A process that stops still stores a finished result.

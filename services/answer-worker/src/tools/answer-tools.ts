@@ -95,7 +95,7 @@ export function createAnswerTools(
     const { error } = definition.input.safeParse(input);
     // An invalid input claims no step.
     if (error) return refused(`The input of ${definition.name} is not valid: ${z.prettifyError(error)}`);
-    return changes.make(detailOf(definition.name, input), (permission) => runOver(permission, call), input);
+    return changes.make(input, (permission) => runOver(permission, call));
   }
 
   async function inTurn(call: Call): Promise<ToolAnswer> {

@@ -88,7 +88,7 @@ const codeOf = async (work: Promise<unknown>) => ServiceError.from(await work.ca
 
 test('a change is claimed with its table, operation and rows, and reported with the number of changed rows', async () => {
   const { calls, changes } = scene();
-  await changes.make(detail, () => change(input), input);
+  await changes.make(input, () => change(input));
   expect(calls).toEqual([
     ['claim', 1, requested],
     ['changed', 1, 1],
@@ -97,17 +97,11 @@ test('a change is claimed with its table, operation and rows, and reported with 
   expect(changes.failure(timeout).message).toContain('had been changed before');
 });
 
-test('without its input the keys of a change are empty', async () => {
-  const { calls, changes } = scene();
-  await changes.make(detail, () => change(input));
-  expect(calls[0]).toEqual(['claim', 1, { description: detail, change: { ...requested.change, keysJson: '' } }]);
-});
-
 test('a change that failed is reported as undone, and the next change is another step', async () => {
   const { calls, changes } = scene();
   const missing = { ...input, rows: [{ key: { id: 99 }, values: { edits: 1 } }] };
-  expect((await changes.make(detail, () => change(missing), missing)).failure?.kind).toBe('failed');
-  await changes.make(detail, () => change(input), input);
+  expect((await changes.make(missing, () => change(missing))).failure?.kind).toBe('failed');
+  await changes.make(input, () => change(input));
   expect(calls.filter((call) => (call as unknown[])[0] !== 'claim')).toEqual([
     ['undone', 1],
     ['changed', 2, 1],
@@ -120,7 +114,7 @@ test('a change that is cancelled before its commit is reported as undone', async
   await holder.query('begin; update notes set edits = 0 where id = 2');
   const abort = new AbortController();
   const row = { ...input, rows: [{ key: { id: 2 }, values: { edits: 5 } }] };
-  const making = changes.make(detail, () => change(row, abort.signal), row).catch((cause: unknown) => cause);
+  const making = changes.make(row, () => change(row, abort.signal)).catch((cause: unknown) => cause);
   const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   expect(await until(async () => (await query(waiting)).length > 0, 10_000, 5)).toBe(true);
   abort.abort();
@@ -134,34 +128,34 @@ test('a change that is cancelled before its commit is reported as undone', async
 
 test('a change with an unknown outcome is reported as unknown and ends the answer', async () => {
   const { calls, changes } = scene();
-  expect(await codeOf(changes.make(detail, failing('unknown'), input))).toBe('change_unfinished');
+  expect(await codeOf(changes.make(input, failing('unknown')))).toBe('change_unfinished');
   expect(calls.at(-1)).toEqual(['unknown', 1]);
   expect(changes.failure(timeout).code).toBe('change_unfinished');
 });
 
 test('an unknown outcome ends the answer even when the report fails', async () => {
   const { changes } = scene({ finishing: new ServiceError('unavailable') });
-  const failure = await changes.make(detail, failing('unknown'), input).catch((cause: unknown) => cause);
+  const failure = await changes.make(input, failing('unknown')).catch((cause: unknown) => cause);
   expect(failure).toMatchObject({ code: 'change_unfinished', cause: { errors: [{ kind: 'unknown' }, { code: 'unavailable' }] } });
 });
 
 test('any other error during a change or its report leaves it unfinished', async () => {
   const { calls, changes } = scene();
   const bug = new Error('a mistake of ours');
-  await expect(changes.make(detail, () => Promise.reject(bug), input)).rejects.toBe(bug);
+  await expect(changes.make(input, () => Promise.reject(bug))).rejects.toBe(bug);
   expect(calls).toEqual([['claim', 1, requested]]);
   expect(changes.failure(timeout).code).toBe('change_unfinished');
   const unreported = scene({ finishing: new ServiceError('unavailable') });
-  expect(await codeOf(unreported.changes.make(detail, failing('failed'), input))).toBe('unavailable');
+  expect(await codeOf(unreported.changes.make(input, failing('failed')))).toBe('unavailable');
   expect(unreported.changes.failure(timeout).code).toBe('change_unfinished');
 });
 
 test('a refused claim changes nothing: the model reads the reason, or the answer ends', async () => {
   const mayOnlyRead = scene({ refusal: new ServiceError('invalid_request', { message: 'This agent may only read.' }) });
   const never = () => Promise.reject(new Error('it ran'));
-  expect(await mayOnlyRead.changes.make(detail, never, input)).toEqual({ text: 'This agent may only read.' });
+  expect(await mayOnlyRead.changes.make(input, never)).toEqual({ text: 'This agent may only read.' });
   expect(mayOnlyRead.changes.failure(timeout)).toBe(timeout);
   const unfinished = scene({ refusal: new ServiceError('change_unfinished') });
-  expect(await codeOf(unfinished.changes.make(detail, never, input))).toBe('change_unfinished');
+  expect(await codeOf(unfinished.changes.make(input, never))).toBe('change_unfinished');
   expect(unfinished.calls).toHaveLength(1);
 });

@@ -1,15 +1,15 @@
 import { DataFailure, type ToolAnswer } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import { changeIn, keysOf } from './step-records.ts';
+import { changeOf, detailOf, keysOf } from './step-records.ts';
 import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 
 /** The changes of business data that one attempt makes. Each is claimed before it runs, and reported after. */
 export interface Changes {
   /**
-   * Throws when it is not known whether the change was made. The answer then ends, because the model could repeat the change. With the
-   * tool's input the audit log names the rows.
+   * Makes the change that the input of the tool describes. Throws when it is not known whether it was made. The answer then ends, because
+   * the model could repeat the change.
    */
-  make(description: string, run: (permission: StepPermission) => Promise<ToolAnswer>, input?: unknown): Promise<ToolAnswer>;
+  make(input: unknown, run: (permission: StepPermission) => Promise<ToolAnswer>): Promise<ToolAnswer>;
   /** The failure, with a note about changes that were made before it. */
   failure(error: ServiceError): ServiceError;
 }
@@ -60,10 +60,13 @@ export function createChanges(steps: Steps): Changes {
   }
 
   return {
-    async make(description, run, input) {
+    async make(input, run) {
       claimed += 1;
       const step = claimed;
-      const permission = await claim(step, { description, change: { ...changeIn(description), keysJson: keysOf(input) } });
+      const permission = await claim(step, {
+        description: detailOf('change', input),
+        change: { ...changeOf(input), keysJson: keysOf(input) },
+      });
       if ('text' in permission) return permission;
       unfinished += 1;
       const answer = await runClaimed(step, () => run(permission));

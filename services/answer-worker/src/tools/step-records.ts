@@ -121,8 +121,7 @@ const maxDetailLength = 2_000;
 
 /** The input of a tool for readers of the stream: the statement, the table, or the change without its values. */
 export function detailOf(tool: string, input: unknown): string {
-  const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {};
-  return detail(tool, fields).slice(0, maxDetailLength).toWellFormed();
+  return detail(tool, fieldsOf(input)).slice(0, maxDetailLength).toWellFormed();
 }
 
 function detail(tool: string, { sql, table, operation, rows }: Readonly<Record<string, unknown>>): string {
@@ -142,12 +141,14 @@ export interface ChangeParts {
   readonly rows: number;
 }
 
-const changeDetail = /^(insert|update|delete) (.*) \((\d+) rows?\)$/s;
-
-/** The parts in the detail of a change; undefined for another detail. */
-export function changeIn(detail: string): ChangeParts | undefined {
-  const [, operation, table, rows] = changeDetail.exec(detail) ?? [];
-  return operation === undefined || table === undefined ? undefined : { operation, table, rows: Number(rows) };
+/** The parts in the input of a change. The model may have given any input. */
+export function changeOf(input: unknown): ChangeParts {
+  const { operation, table, rows } = fieldsOf(input);
+  return {
+    operation: text(operation).slice(0, maxDetailLength),
+    table: text(table).slice(0, maxDetailLength),
+    rows: Array.isArray(rows) ? rows.length : 0,
+  };
 }
 
 /** UTF-16 units of the keys in an audit entry. */

@@ -38,7 +38,7 @@ export interface SourceSettings {
 export interface RequestedChange {
   readonly description: string;
   /** `keysJson` is a JSON array or empty. */
-  readonly change: Partial<ChangeParts> & { readonly keysJson: string };
+  readonly change: ChangeParts & { readonly keysJson: string };
 }
 
 interface StepsOptions {

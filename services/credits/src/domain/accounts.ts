@@ -1,9 +1,6 @@
 import type { Tenant } from '@agent-service/contracts/callers/principal';
 import { type Month, monthOf } from './calendar.ts';
 
-/** The tenant as a key of maps. */
-export const tenantKey = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
-
 /** Credits in the pool of a new ledger. Those of the test environment cost nothing. */
 export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
 

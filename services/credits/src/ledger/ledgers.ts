@@ -1,8 +1,8 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { classifyDatabaseFailure, createMonthPartitions, type Partitions, type Sql, type Store, writeEvents } from '@agent-service/store';
-import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/work';
+import { createBatcher, type SlowTenants, tenantName, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
-import { type Ledger, OPENING_CREDITS, OPENING_GRANT, tenantKey, type UserAccount } from '../domain/accounts.ts';
+import { type Ledger, OPENING_CREDITS, OPENING_GRANT, type UserAccount } from '../domain/accounts.ts';
 import { applyOperations } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { CreditEvent, Hold, LedgerState, Outcome } from '../domain/state.ts';
@@ -59,7 +59,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
   async function tryUnlocked(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
     const cached = cache.get(tenant, operations);
     const outcome = cached && (await tryCached(tenant, cached, operations));
-    if (outcome !== undefined || contended.has(tenantKey(tenant))) return outcome;
+    if (outcome !== undefined || contended.has(tenantName(tenant))) return outcome;
     const loaded = await loadState(store.sql, tenant, operations);
     return loaded && (await trySave(tenant, loaded, operations));
   }
@@ -81,7 +81,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
     const stamp = await saveOutcome(store.sql, tenant, loaded, outcome);
     if (stamp === undefined) {
       cache.delete(tenant);
-      contended.set(tenantKey(tenant), true);
+      contended.set(tenantName(tenant), true);
       return undefined;
     }
     cache.update(tenant, loaded, outcome, stamp);
@@ -202,13 +202,13 @@ function createLedgerCache(): LedgerCache {
   });
   return {
     get(tenant, operations) {
-      const cached = ledgers.get(tenantKey(tenant));
+      const cached = ledgers.get(tenantName(tenant));
       if (!cached || !operations.every((operation) => hasRowsOf(cached, operation))) return undefined;
       const { stamp, ledger, users, holds } = cached;
       return { state: { ledger, users, holds, remembered: emptyMap }, stamp };
     },
     update(tenant, before, outcome, stamp) {
-      const key = tenantKey(tenant);
+      const key = tenantName(tenant);
       const cached = ledgers.peek(key);
       // Another batch of this process has updated the cache since `before` was read, and stamps have no order.
       if (cached && cached.stamp !== before.stamp) return void ledgers.delete(key);
@@ -218,7 +218,7 @@ function createLedgerCache(): LedgerCache {
       for (const hold of outcome.holds) setOpenHold(rows, hold);
       ledgers.set(key, { stamp, ledger: outcome.ledger ?? before.state.ledger, users: rows.users, holds: rows.holds });
     },
-    delete: (tenant) => void ledgers.delete(tenantKey(tenant)),
+    delete: (tenant) => void ledgers.delete(tenantName(tenant)),
   };
 }
 
@@ -298,7 +298,7 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce,
   }
 
   async function enqueue(entry: Entry): Promise<Result> {
-    const key = tenantKey(entry.tenant);
+    const key = tenantName(entry.tenant);
     const count = waiting.get(key) ?? 0;
     if (count >= maxWaiting) throw queueFullError();
     waiting.set(key, count + 1);

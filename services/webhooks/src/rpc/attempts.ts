@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services, type Tenant } from '@agent-service/contracts';
+import { toStorable } from '@agent-service/contracts/text';
 import { classifyDatabaseFailure, type Sql, writeAudit } from '@agent-service/store';
 import { createBatcher, createSlowTenants, tenantName } from '@agent-service/work';
 import type { WebhooksDeps } from '../deps.ts';
@@ -207,15 +208,12 @@ type Item = Parameters<RpcOf<'webhooks', 'endDelivery'>['handle']>[0]['items'][n
 
 const longestBody = 1_024;
 
-/** Text without NUL and lone surrogates, which PostgreSQL cannot store. */
-const toStorable = (text: string) => text.slice(0, longestBody).replaceAll('\0', '\uFFFD').toWellFormed();
-
 function toOutcome({ answer, failure, returned }: Item): Outcome {
   if (answer) {
     const { status, body, retryAfterMs, durationMs } = answer;
-    return { kind: 'answered', status, body: toStorable(body), retryAfterMs: Number(retryAfterMs), durationMs };
+    return { kind: 'answered', status, body: toStorable(body, longestBody), retryAfterMs: Number(retryAfterMs), durationMs };
   }
-  if (failure) return { kind: 'unanswered', reason: toStorable(failure.reason), durationMs: failure.durationMs };
+  if (failure) return { kind: 'unanswered', reason: toStorable(failure.reason, longestBody), durationMs: failure.durationMs };
   if (returned) return { kind: 'returned' };
   throw new ServiceError('invalid_request', { message: 'Each item needs an outcome.', param: 'outcome' });
 }

@@ -1,5 +1,6 @@
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
+import { tenantName } from '@agent-service/work';
 import type { WebhookEvent } from '../domain/events.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
 import { distinctWebhooks, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
@@ -48,7 +49,7 @@ const findSubscriptionsStatement = `
   where endpoint.active and endpoint.deleted_at is null and endpoint.events && $3`;
 
 function findSubscriptions(sql: Sql, events: readonly WebhookEvent[]): Promise<Subscription[]> {
-  const tenants = new Map(events.map((event) => [`${event.organizationId}/${event.environment}`, event]));
+  const tenants = new Map(events.map((event) => [tenantName(event), event]));
   return sql<Subscription>(findSubscriptionsStatement, [
     [...tenants.values()].map(({ organizationId }) => organizationId),
     [...tenants.values()].map(({ environment }) => environment),

@@ -1,5 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import { insertInto, type Sql } from '@agent-service/store';
+import { insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
 import {
@@ -7,7 +7,6 @@ import {
   afterLines,
   agentColumns,
   at,
-  type ItemColumns,
   inLockOrder,
   items,
   itemsByKey,
@@ -20,7 +19,6 @@ import {
   sourceVersion,
   stateAfter,
   tenantColumns,
-  toParameter,
 } from './sql.ts';
 
 /** A message as the gateway sends it. */
@@ -60,7 +58,7 @@ export interface MessageSituation extends Situation {
   readonly hasLine: boolean;
 }
 
-const situationColumns: ItemColumns<Message & { n: number }> = {
+const situationColumns: RowColumns<Message & { n: number }> = {
   n: ['integer', ({ n }) => n],
   ...keyColumns,
   agent_id: ['text', ({ agentId }) => agentId],
@@ -112,7 +110,7 @@ const situations = `
 
 type Keyed = Tenant & { readonly n: number; readonly idempotencyScope: string };
 
-const scopeColumns: ItemColumns<Keyed> = {
+const scopeColumns: RowColumns<Keyed> = {
   n: ['integer', ({ n }) => n],
   ...tenantColumns,
   scope: ['text', ({ idempotencyScope }) => idempotencyScope],
@@ -132,13 +130,13 @@ const keysOfMessages = `
 
 /** The answers that Idempotency-Keys name. */
 export const loadKeys = (sql: Sql, keyed: readonly Keyed[]): Promise<KeyRow[]> =>
-  keyed.length === 0 ? Promise.resolve([]) : sql<KeyRow>(keysOfMessages, [toParameter(scopeColumns, keyed)]);
+  keyed.length === 0 ? Promise.resolve([]) : sql<KeyRow>(keysOfMessages, [toJson(scopeColumns, keyed)]);
 
 /** The situations of the messages of a batch, in its order. */
 export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<MessageSituation[]> {
   const numbered = messages.map((message, n) => ({ ...message, n }));
   const [rows, keys] = await Promise.all([
-    sql<SituationRow>(situations, [toParameter(situationColumns, numbered)]),
+    sql<SituationRow>(situations, [toJson(situationColumns, numbered)]),
     loadKeys(
       sql,
       numbered.filter(({ idempotencyScope }) => idempotencyScope !== ''),
@@ -172,7 +170,7 @@ const newLines = `
 
 /** Gives tenants that have sent no message yet their line. */
 export async function openLines(sql: Sql, tenants: readonly Tenant[]): Promise<void> {
-  if (tenants.length > 0) await sql(newLines, [toParameter(tenantColumns, tenants)]);
+  if (tenants.length > 0) await sql(newLines, [toJson(tenantColumns, tenants)]);
 }
 
 const expiredKeysOfMessages = `
@@ -189,7 +187,7 @@ const expiredKeysOfMessages = `
 export async function removeKeysOf(sql: Sql, messages: readonly Message[], before: number): Promise<void> {
   if (messages.length === 0) return;
   const keyed = messages.map((message, n) => ({ ...message, n }));
-  await sql(expiredKeysOfMessages, [toParameter(scopeColumns, keyed), before]);
+  await sql(expiredKeysOfMessages, [toJson(scopeColumns, keyed), before]);
 }
 
 const expiredKeys = `
@@ -200,7 +198,7 @@ const expiredKeys = `
 /** Removes a bounded number of expired Idempotency-Keys; returns how many. */
 export const removeExpiredKeys = async (sql: Sql, before: number): Promise<number> => (await sql(expiredKeys, [before])).length;
 
-const candidateColumns: ItemColumns<Candidate> = {
+const candidateColumns: RowColumns<Candidate> = {
   ...keyColumns,
   agent_id: ['text', ({ message }) => message.agentId],
   conversation_id: ['text', ({ conversationId }) => conversationId],
@@ -361,7 +359,7 @@ export function acceptMessages(
   limits: { inFlight: number; waiting: number },
   now: number,
 ): Promise<AcceptedRow[]> {
-  return sql<AcceptedRow>(accept, [toParameter(candidateColumns, candidates), limits.inFlight, limits.waiting, now]);
+  return sql<AcceptedRow>(accept, [toJson(candidateColumns, candidates), limits.inFlight, limits.waiting, now]);
 }
 
 const maxChannels = 20;
@@ -369,7 +367,7 @@ const maxChannels = 20;
 /** A channel that is to hear of an answer from now on. */
 export type Listener = AnswerKey & Pick<Message, 'replyChannel' | 'stream'>;
 
-const listenerColumns: ItemColumns<Listener> = {
+const listenerColumns: RowColumns<Listener> = {
   ...keyColumns,
   reply_channel: ['text', ({ replyChannel }) => replyChannel],
   stream: ['boolean', ({ stream }) => stream],
@@ -387,7 +385,7 @@ const addChannels = `
 
 /** Adds a reply channel to answers. Listeners beyond the limit of an answer have to read it. */
 export async function attachChannels(sql: Sql, listeners: readonly Listener[]): Promise<void> {
-  await sql(addChannels, [toParameter(listenerColumns, listeners)]);
+  await sql(addChannels, [toJson(listenerColumns, listeners)]);
 }
 
 export const acceptStatements = { situations, keysOfMessages, newLines, expiredKeysOfMessages, expiredKeys, accept, addChannels };

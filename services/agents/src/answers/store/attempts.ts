@@ -1,5 +1,5 @@
 import type { WorkerFields } from '@agent-service/contracts/agents/fields';
-import type { Sql } from '@agent-service/store';
+import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases, select } from '../../shared/answer.ts';
 import { type RedispatchedRow, redispatched, selectRedispatched } from './dispatch.ts';
 import {
@@ -7,7 +7,6 @@ import {
   agentColumns,
   at,
   attemptColumns,
-  type ItemColumns,
   inLockOrder,
   itemsByKey,
   keyColumns,
@@ -19,7 +18,6 @@ import {
   sourceVersion,
   stateAfter,
   statesFor,
-  toParameter,
 } from './sql.ts';
 
 /** A worker's request for an answer. */
@@ -56,7 +54,7 @@ export interface AttemptInput extends AnswerKey, AgentInput {
 /** An attempt that has begun. The fields of its agent are null where that has been deleted. */
 export type BegunRow = Omit<AttemptInput, keyof WorkerFields> & (WorkerFields | NullColumns<WorkerFields>);
 
-const claimColumns: ItemColumns<Claim> = {
+const claimColumns: RowColumns<Claim> = {
   ...keyColumns,
   claim: ['text', ({ claim }) => claim],
   apart: ['boolean', ({ apart }) => apart],
@@ -107,7 +105,7 @@ const begin = `
 
 /** Begins attempts, and returns those that are the claims' own. */
 export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> =>
-  sql<BegunRow>(begin, [toParameter(claimColumns, claims), now]);
+  sql<BegunRow>(begin, [toJson(claimColumns, claims), now]);
 
 const unended = `
   with ${itemsByKey(keyColumns)}
@@ -115,7 +113,7 @@ const unended = `
 
 /** Those of the answers that have not ended. */
 export const findUnended = (sql: Sql, keys: readonly AnswerKey[]): Promise<AnswerKey[]> =>
-  sql<AnswerKey>(unended, [toParameter(keyColumns, keys)]);
+  sql<AnswerKey>(unended, [toJson(keyColumns, keys)]);
 
 export const beginStatements = { begin, unended };
 
@@ -133,7 +131,7 @@ const renew = `
 
 /** Renews leases, and returns those that it renewed; the others are lost. An expired lease is renewed while the answer has not been redispatched. */
 export const renewLeases = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<AttemptKey[]> =>
-  sql<AttemptKey>(renew, [toParameter(attemptColumns, attempts), now]);
+  sql<AttemptKey>(renew, [toJson(attemptColumns, attempts), now]);
 
 // An attempt that its worker could return did not end its process: lost leases are counted in a row.
 const returnAttempts = `
@@ -143,7 +141,7 @@ const returnAttempts = `
 
 /** Takes answers back from a worker that stops. */
 export const returnAnswers = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<RedispatchedRow[]> =>
-  sql<RedispatchedRow>(returnAttempts, [toParameter(attemptColumns, attempts), now]);
+  sql<RedispatchedRow>(returnAttempts, [toJson(attemptColumns, attempts), now]);
 
 const loseLeases = `
   with ${itemsByKey(attemptColumns)}, ${leased('return')}
@@ -152,6 +150,6 @@ const loseLeases = `
 
 /** Takes answers from a process that has died. */
 export const takeFromDead = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<RedispatchedRow[]> =>
-  sql<RedispatchedRow>(loseLeases, [toParameter(attemptColumns, attempts), now]);
+  sql<RedispatchedRow>(loseLeases, [toJson(attemptColumns, attempts), now]);
 
 export const leaseStatements = { renew, returnAttempts, loseLeases };

@@ -1,10 +1,9 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, type State, select, states, unbegunMs } from '../../shared/answer.ts';
 import {
   afterLines,
   at,
-  type ItemColumns,
   inLockOrder,
   inState,
   items,
@@ -18,7 +17,6 @@ import {
   stateAfter,
   statesFor,
   tenantColumns,
-  toParameter,
 } from './sql.ts';
 
 /** An answer that has got another job. */
@@ -88,7 +86,7 @@ const dispatch = `
 
 /** Dispatches the oldest waiting answers of these tenants, up to the limit of answers in flight. */
 export const dispatchNext = (sql: Sql, tenants: readonly Tenant[], inFlight: number, now: number): Promise<DispatchedRow[]> =>
-  sql<DispatchedRow>(dispatch, [toParameter(tenantColumns, tenants), now, inFlight]);
+  sql<DispatchedRow>(dispatch, [toJson(tenantColumns, tenants), now, inFlight]);
 
 const heldUpTenants = `
   select organization_id as "organizationId", environment from answer_lines where waiting > 0 and in_flight < $1
@@ -160,7 +158,7 @@ export const takeUnbegun = (sql: Sql, limit: number, now: number): Promise<Unbeg
 /** The job of an answer: each dispatch makes a new one. */
 export type JobKey = AnswerKey & { readonly dispatches: number };
 
-const jobColumns: ItemColumns<JobKey> = { ...keyColumns, dispatches: ['integer', ({ dispatches }) => dispatches] };
+const jobColumns: RowColumns<JobKey> = { ...keyColumns, dispatches: ['integer', ({ dispatches }) => dispatches] };
 
 const redispatch = `
   with ${itemsByKey(jobColumns)},
@@ -173,7 +171,7 @@ const redispatch = `
 
 /** Gives dispatched answers another job, unless a worker has begun them or they were dispatched again in the meantime. */
 export function redispatchUnbegun(sql: Sql, rows: readonly JobKey[], now: number): Promise<RedispatchedRow[]> {
-  return rows.length === 0 ? Promise.resolve([]) : sql<RedispatchedRow>(redispatch, [toParameter(jobColumns, rows), now]);
+  return rows.length === 0 ? Promise.resolve([]) : sql<RedispatchedRow>(redispatch, [toJson(jobColumns, rows), now]);
 }
 
 const staleJobs = `
@@ -183,8 +181,7 @@ const staleJobs = `
   where a.id is null or a.state <> 'dispatched' or a.dispatches <> i.dispatches`;
 
 /** Those of the jobs whose answers have ended or have been begun or dispatched again. */
-export const findStaleJobs = (sql: Sql, jobs: readonly JobKey[]): Promise<JobKey[]> =>
-  sql<JobKey>(staleJobs, [toParameter(jobColumns, jobs)]);
+export const findStaleJobs = (sql: Sql, jobs: readonly JobKey[]): Promise<JobKey[]> => sql<JobKey>(staleJobs, [toJson(jobColumns, jobs)]);
 
 /** The states in which answers are due, and if tenants have waiting answers that could be in flight. */
 export type DueWork = Readonly<Record<State | 'heldUp', boolean>>;

@@ -1,4 +1,4 @@
-import { eventTopic, insertInto, type Sql } from '@agent-service/store';
+import { eventTopic, insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, type AnswerRecord, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
@@ -7,7 +7,6 @@ import {
   assistantMessage,
   at,
   attemptColumns,
-  type ItemColumns,
   inLockOrder,
   inState,
   items,
@@ -21,7 +20,6 @@ import {
   selectKey,
   stateAfter,
   statesFor,
-  toParameter,
 } from './sql.ts';
 
 /** The result of an attempt. */
@@ -58,7 +56,7 @@ export interface Settlement extends AnswerKey {
   requestId: string;
 }
 
-const resultColumns: ItemColumns<Result> = {
+const resultColumns: RowColumns<Result> = {
   ...attemptColumns,
   content: ['text', ({ content }) => content],
   content_type: ['text', ({ contentType }) => contentType],
@@ -103,7 +101,7 @@ export type StoredResult = Omit<Settlement, 'content' | 'contentType' | 'inputTo
 
 /** Stores results of the newest attempts, and returns those that this call stored. */
 export const storeResults = (sql: Sql, results: readonly Result[], now: number): Promise<StoredResult[]> =>
-  sql<StoredResult>(complete, [toParameter(resultColumns, results), now]);
+  sql<StoredResult>(complete, [toJson(resultColumns, results), now]);
 
 const dueSettlements = `
   update answers a set due = ${at(`$1 + ${pendingMs}`)}
@@ -148,7 +146,7 @@ const statuses = `
   left join lateral (${assistantMessage}) m on true`;
 
 export const loadStatuses = (sql: Sql, keys: readonly AnswerReading[]): Promise<AnswerStatus[]> =>
-  sql<AnswerStatus>(statuses, [toParameter(readingColumns, keys)]);
+  sql<AnswerStatus>(statuses, [toJson(readingColumns, keys)]);
 
 export const completeStatements = { complete, dueSettlements, statuses };
 
@@ -184,7 +182,7 @@ export interface UnchargedRow extends AnswerKey {
   requestId: string;
 }
 
-const unchargedColumns: ItemColumns<UnchargedEnd> = {
+const unchargedColumns: RowColumns<UnchargedEnd> = {
   ...keyColumns,
   created_at: ['float8', ({ createdAt }) => createdAt],
   status: ['text', ({ status }) => status],
@@ -267,7 +265,7 @@ const uncharged = `
 
 /** Ends answers without a charge and leaves their holds to be released. Returns those that this call ended. */
 export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
-  sql<UnchargedRow>(uncharged, [toParameter(unchargedColumns, ends), now]);
+  sql<UnchargedRow>(uncharged, [toJson(unchargedColumns, ends), now]);
 
 /** The end of an answer that is settled. */
 export interface ChargedEnd extends AnswerKey {
@@ -283,7 +281,7 @@ export interface ChargedRow extends AnswerKey {
   inFlight: number;
 }
 
-const chargedColumns: ItemColumns<ChargedEnd> = {
+const chargedColumns: RowColumns<ChargedEnd> = {
   ...keyColumns,
   created_at: ['float8', ({ createdAt }) => createdAt],
   credits: ['integer', ({ credits }) => credits],
@@ -326,7 +324,7 @@ const charged = `
  * charged twice in a batch.
  */
 export const endCharged = (sql: Sql, ends: readonly ChargedEnd[]): Promise<ChargedRow[]> =>
-  sql<ChargedRow>(charged, [toParameter(chargedColumns, ends)]);
+  sql<ChargedRow>(charged, [toJson(chargedColumns, ends)]);
 
 const unusedHolds = `
   with ${items(keyColumns)}
@@ -342,7 +340,7 @@ const unusedHolds = `
  * acceptance that got the hold before may still be under way.
  */
 export const markUnusedHolds = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<AnswerKey[]> =>
-  sql<AnswerKey>(unusedHolds, [toParameter(keyColumns, keys), now]);
+  sql<AnswerKey>(unusedHolds, [toJson(keyColumns, keys), now]);
 
 const dueReleases = `
   update answers a set due = ${at(`$1 + ${pendingMs}`)}
@@ -364,6 +362,6 @@ const releasedHolds = `
 
 /** Removes the rows of released holds. */
 export const removeReleased = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<object[]> =>
-  sql(releasedHolds, [toParameter(keyColumns, keys), now]);
+  sql(releasedHolds, [toJson(keyColumns, keys), now]);
 
 export const endStatements = { uncharged, charged, unusedHolds, dueReleases, releasedHolds };

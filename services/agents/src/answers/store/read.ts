@@ -1,5 +1,5 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import {
   type AnswerKey,
   type AnswerRecord,
@@ -15,7 +15,6 @@ import {
   type AnswerReading,
   assistantMessage,
   at,
-  type ItemColumns,
   items,
   itemsByKey,
   keyColumns,
@@ -23,7 +22,6 @@ import {
   readingColumns,
   sameKey,
   statesFor,
-  toParameter,
 } from './sql.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
@@ -52,7 +50,7 @@ export interface ReadRow extends AnswerKey {
   createdAt: number;
 }
 
-const numberedColumns: ItemColumns<AnswerReading & { n: number }> = { n: ['integer', ({ n }) => n], ...readingColumns };
+const numberedColumns: RowColumns<AnswerReading & { n: number }> = { n: ['integer', ({ n }) => n], ...readingColumns };
 
 const keyOf = (alias: string) => ({ n: 'i.n', organizationId: `${alias}.organization_id`, environment: `${alias}.environment` });
 const workOf = (alias: string, createdAt: string) => ({
@@ -74,7 +72,7 @@ const read = `
 /** Reads answers; those that do not exist are missing. */
 export const readAnswers = (sql: Sql, keys: readonly AnswerReading[]): Promise<ReadRow[]> =>
   sql<ReadRow>(read, [
-    toParameter(
+    toJson(
       numberedColumns,
       keys.map((key, n) => ({ ...key, n })),
     ),
@@ -87,7 +85,7 @@ const records = `
 /** Reads how completed answers came about, without their steps. */
 export const readRecords = (sql: Sql, keys: readonly AnswerReading[]): Promise<{ n: number; record: Partial<AnswerRecord> }[]> =>
   sql(records, [
-    toParameter(
+    toJson(
       numberedColumns,
       keys.map((key, n) => ({ ...key, n })),
     ),
@@ -148,7 +146,7 @@ interface Continuation extends AnswerKey {
   readonly continues: boolean;
 }
 
-const historyColumns: ItemColumns<Continuation & { n: number }> = {
+const historyColumns: RowColumns<Continuation & { n: number }> = {
   n: ['integer', ({ n }) => n],
   ...keyColumns,
   conversation_id: ['text', ({ conversationId }) => conversationId],
@@ -187,7 +185,7 @@ const history = `
 export async function loadHistories(sql: Sql, answers: readonly Continuation[]): Promise<Map<string, Turn[]>> {
   const continuing = answers.filter(({ continues }) => continues).map((answer, n) => ({ ...answer, n }));
   if (continuing.length === 0) return new Map();
-  const rows = await sql<Turn & { n: number; tooLong: boolean }>(history, [toParameter(historyColumns, continuing)]);
+  const rows = await sql<Turn & { n: number; tooLong: boolean }>(history, [toJson(historyColumns, continuing)]);
   const turns: Turn[][] = continuing.map(() => []);
   for (const { n, role, content } of rows) turns[n]?.push({ role, content });
   for (const n of new Set(rows.filter((row) => row.tooLong).map((row) => row.n))) turns[n] = cutExchange(turns[n] ?? [], maxHistoryBytes);

@@ -1,5 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
+import { columnTypes, type RowColumns } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, type Event, type State, select, transitions } from '../../shared/answer.ts';
 
 /** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
@@ -20,36 +21,12 @@ export const stateAfter = (event: Exclude<Event, 'settle' | 'release'>): string 
 /** A condition that uses the index of due times. */
 export const inState = (state: State): string => `state collate "C" = '${state}'`;
 
-/** The columns of a batch's items: the type of each, and its value. */
-export type ItemColumns<Item> = Readonly<Record<string, readonly [type: ColumnType, value: (item: Item) => unknown]>>;
-
-type ColumnType = 'text' | 'integer' | 'float8' | 'boolean' | 'jsonb';
-
-export const tenantColumns: ItemColumns<Tenant> = {
+export const tenantColumns: RowColumns<Tenant> = {
   organization_id: ['text', ({ organizationId }) => organizationId],
   environment: ['text', ({ environment }) => environment],
 };
-export const keyColumns: ItemColumns<AnswerKey> = { ...tenantColumns, id: ['text', ({ id }) => id] };
-export const attemptColumns: ItemColumns<AttemptKey> = { ...keyColumns, attempt: ['integer', ({ attempt }) => attempt] };
-
-/** The items as the one parameter that a statement reads them from. */
-export function toParameter<Item>(columns: ItemColumns<Item>, items: readonly Item[]): string {
-  const entries = Object.entries(columns);
-  return JSON.stringify(
-    items.map((item) => {
-      const record: Record<string, unknown> = {};
-      for (const [name, [, value]] of entries) record[name] = value(item);
-      return record;
-    }),
-  );
-}
-
-const recordType = <Item>(columns: ItemColumns<Item> | string): string =>
-  typeof columns === 'string'
-    ? columns
-    : Object.entries(columns)
-        .map(([name, [type]]) => `${name} ${type}`)
-        .join(', ');
+export const keyColumns: RowColumns<AnswerKey> = { ...tenantColumns, id: ['text', ({ id }) => id] };
+export const attemptColumns: RowColumns<AttemptKey> = { ...keyColumns, attempt: ['integer', ({ attempt }) => attempt] };
 
 /** A statement of several tenants does not wait long for the locked row of one; that of a single tenant may wait longer. */
 const sharedLockLimitMs = 200;
@@ -63,17 +40,17 @@ const limited = (selection: string): string => `
       select set_config('lock_timeout', case when min(organization_id || ' ' || environment) = max(organization_id || ' ' || environment)
         then '${ownLockLimitMs}' else '${sharedLockLimitMs}' end, true) from given) is not null)`;
 
-/** The items of a batch as a relation named `items`, read from the first parameter. Reading it limits the statement's waits for locks. */
-export const items = <Item>(columns: ItemColumns<Item>): string =>
-  limited(`select * from json_to_recordset($1::json) as item(${recordType(columns)})`);
+/** The items of a batch as a relation named `items`, read from the first parameter, which is JSON. Reading it limits the statement's waits for locks. */
+export const items = <Item>(columns: RowColumns<Item>): string =>
+  limited(`select * from json_to_recordset($1::json) as item(${columnTypes(columns)})`);
 
 /**
  * Items that are only looked up by key. The condition is always true, but the planner expects few rows from it and so uses the
  * index of the key, although it plans while the tables are small and keeps the plan when they have grown.
  */
-export const itemsByKey = <Item>(columns: ItemColumns<Item> | string): string =>
+export const itemsByKey = <Item>(columns: RowColumns<Item> | string): string =>
   limited(`
-    select * from json_to_recordset($1::json) as item(${recordType(columns)})
+    select * from json_to_recordset($1::json) as item(${typeof columns === 'string' ? columns : columnTypes(columns)})
     where (organization_id, environment) is not distinct from (organization_id, environment)`);
 
 export const selectKey = (alias: string): string =>
@@ -100,7 +77,7 @@ export const afterLines = '(select count(*) from lines) >= 0';
 /** An answer that is to be read, with the time in its id. */
 export type AnswerReading = AnswerKey & { readonly createdAt: number };
 
-export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, created_at: ['float8', ({ createdAt }) => createdAt] };
+export const readingColumns: RowColumns<AnswerReading> = { ...keyColumns, created_at: ['float8', ({ createdAt }) => createdAt] };
 
 /** The assistant's message of item `i`, read by its whole key. */
 export const assistantMessage = `
