@@ -64,12 +64,12 @@ function startSweeps(process: ProcessContext, { deps, jobs, notify }: SweepsOpti
   startSweep(process, 'lost deliveries', everySecond, createRecovery({ ...deps, jobs }));
   startSweep(process, 'void deliveries', everySecond, () => store.transaction(({ sql }) => dropVoid(sql, now(), removedAtOnce)));
   startSweep(process, 'notices', everySecond, notify);
-  startSweep(process, 'months', everyTenMinutes, () => turnMonths(process, deps));
+  startSweep(process, 'months', everyTenMinutes, () => maintainMonths(process, deps));
   startSweep(process, 'deleted webhooks', everyMinute, () => removeDeletedWebhooks(store.sql, now(), removedAtOnce));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
 }
 
-async function turnMonths({ logger }: ProcessContext, { months, now }: WebhooksDeps): Promise<number> {
+async function maintainMonths({ logger }: ProcessContext, { months, now }: WebhooksDeps): Promise<number> {
   await months.ensure(now());
   const dropped = await months.drop(now());
   if (dropped.length > 0) logger.info({ event: 'months_dropped', partitions: dropped });

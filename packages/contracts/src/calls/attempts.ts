@@ -1,11 +1,11 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 
-/** A replica that has answered nothing for so long is asked for its health. */
+/** A replica that has answered no call for this long is asked for its health. */
 const suspectAfterMs = 150;
-/** One that has still answered nothing is silent: another replica is asked as well. */
+/** After this long without any answer it counts as silent, and the call is sent to another replica as well. */
 const silentAfterMs = 300;
-/** One that answers others, and not this call, may only be busy. */
+/** A replica that answers other calls, but not this one, may only be busy: another is asked after this time. */
 const slowAfterMs = 1_000;
 const mostAttempts = 3;
 const retryPausesMs = [50, 150];
@@ -164,7 +164,7 @@ class RepeatedCall {
     return true;
   }
 
-  /** Every replica was asked and none could say: after a pause, any of them. */
+  /** No replica could answer: after a pause the call is sent to any of them again. */
   #retryLater(error: ServiceError): void {
     clearTimeout(this.#timer);
     const pauseMs = retryPausesMs[this.#attempts - 1];
@@ -189,6 +189,6 @@ class RepeatedCall {
   }
 }
 
-/** Another replica may answer: this one is away, or refused what had been under way for too long. */
+/** True if another replica may answer: this one is away, or the call reached it too late. */
 const isPassing = ({ code }: ServiceError, expiresAt: number) =>
   code === 'unavailable' || (code === 'deadline_exceeded' && performance.now() < expiresAt);

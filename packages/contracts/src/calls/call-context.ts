@@ -14,7 +14,7 @@ export interface IdempotencyKey {
 export interface CallContext {
   readonly requestId: string;
   readonly principal?: Principal | undefined;
-  /** The gateway's word for the principal towards the service that is called next. */
+  /** The gateway's signed statement of the principal, for the service that is called next. */
   readonly voucher?: string | undefined;
   /** When the caller stops waiting, by this process's monotonic clock (`performance.now()`); every further call gets what is left. */
   readonly expiresAt: number;

@@ -6,7 +6,7 @@ import type { IdempotencyKey } from './call-context.ts';
 /** Names of the metadata that our calls carry. */
 export const headers = {
   caller: 'x-caller',
-  /** The gateway's word for the principal of a call that another service makes. */
+  /** The gateway's signed statement of the principal, for calls that another service makes. */
   voucher: 'x-voucher',
   /** The challenge under which the next call of this replica must be signed. */
   challenge: 'x-challenge',

@@ -59,7 +59,10 @@ export function required<Message>(message: Message | null | undefined): Message 
 
 const away: readonly unknown[] = ['unavailable', 'deadline_exceeded', 'cancelled'];
 
-/** Decides if a batch's failed call may succeed for single items: it was too large, or refused because of one, unless the service is away. */
+/**
+ * Decides if the items of a failed call may succeed one by one. They may where the call was too large or refused because of one item, and may
+ * not where the service is away.
+ */
 export const classifyCallFailure = (cause: unknown): BatchFailure => (away.includes(ServiceError.from(cause).code) ? 'all' : 'item');
 
 /** The most field errors that one error lists; how many more there are stands beside them. */

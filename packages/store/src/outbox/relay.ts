@@ -15,7 +15,7 @@ const idleMs = 1_000;
 const batchPause = createBackoff({ firstMs: 200, longestMs: 10_000 });
 const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
 /** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
-const partsAtOnce = 8;
+const concurrentParts = 8;
 const mostLanes = 16;
 const suspectsAtOnce = 8;
 
@@ -185,7 +185,7 @@ class OutboxRelay<Payload> {
 /** In random order, so that tenants that fail together are in different parts the next time. */
 function partition<Item>(items: readonly Item[]): Item[][] {
   const shuffled = items.map((item) => ({ item, order: Math.random() })).sort((a, b) => a.order - b.order);
-  const parts = Array.from({ length: Math.min(partsAtOnce, items.length) }, (): Item[] => []);
+  const parts = Array.from({ length: Math.min(concurrentParts, items.length) }, (): Item[] => []);
   for (const [index, { item }] of shuffled.entries()) parts[index % parts.length]?.push(item);
   return parts;
 }

@@ -44,7 +44,7 @@ interface WaitingWorkersOptions {
   readonly times?: { readonly waitMs: number; readonly checkMs: number };
 }
 
-/** A waiting worker holds few timers and calls; one that has gone is noticed by then at the latest. */
+/** A call of a worker waits for at most 10 seconds, so that a worker that has gone is noticed by then. */
 const defaultTimes = { waitMs: 10_000, checkMs: 500 };
 /** An attempt is taken back after this many checks without a confirmation. Counted and not timed: this process may have been frozen. */
 const maxChecks = 4;

@@ -37,7 +37,7 @@ interface AuthoredRequest {
   readonly accessToken: string;
 }
 
-/** An operator names any tenant. The portal is not believed: identity says whose token it brings, and that user must be an administrator now. */
+/** An operator may name any tenant. For the portal, identity tells whose token the request brings; that user must be an administrator now. */
 async function authorOf({ identity }: DataSourcesDeps, { accessToken, ...named }: AuthoredRequest, { caller }: Call): Promise<Author> {
   if (caller.service === operatorService) return { tenant: checkTenant(named) };
   const { results } = await identity.authenticate({ tokens: [accessToken], agentTokens: false });

@@ -20,7 +20,7 @@ import {
   type WebhookUpdate,
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
-import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
+import { checkAfterMs, type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
 export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
@@ -74,9 +74,6 @@ function toBegun(open: Open, tenant: Tenant, row: AttemptRow, at: number) {
 
 const previousSecretOf = ({ previousSecret, previousSecretUntil }: AttemptRow, at: number): string | null =>
   previousSecretUntil !== null && at < toMs(previousSecretUntil) ? previousSecret : null;
-
-/** A queue is checked this long after its first retry is due, in case the delayed job was lost. */
-const checkAfterMs = 5_000;
 
 interface EndedBatch {
   webhooks: WebhookKey[];

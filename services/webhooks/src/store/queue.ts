@@ -31,7 +31,7 @@ export const webhookColumns = (keys: readonly WebhookKey[]): [string[], string[]
 /** A job is checked in Redis this long after its dispatch. Redis has it until its dispatcher has ended it or died. */
 const unconfirmedAfterMs = 10_000;
 /** A queue is checked this long after its first delivery was due, in case the delayed job was lost. */
-const checkAfterMs = 5_000;
+export const checkAfterMs = 5_000;
 
 /** A delivery with the number of its dispatch: an outcome counts only if the number is still the same. */
 export interface DispatchedKey extends Tenant {

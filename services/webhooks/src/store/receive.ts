@@ -6,7 +6,7 @@ import { firstListedMonth, nameOfMonth } from './months.ts';
 import { distinctWebhooks, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
 
 /** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
-const checkAfterMs = 2_000;
+const checkNewAfterMs = 2_000;
 
 interface Subscription extends WebhookKey {
   events: string[];
@@ -118,7 +118,7 @@ const countDeliveriesStatement = `
 export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
   await sql(countDeliveriesStatement, [
     ...webhookColumns(deliveries),
-    toTimestamp(now + checkAfterMs),
+    toTimestamp(now + checkNewAfterMs),
     nameOfMonth(now),
     firstListedMonth(now).name,
   ]);

@@ -215,8 +215,8 @@ export async function deleteAgent(em: EntityManager, tenant: Tenant, id: string,
   await em.insert(DeletedAgentEntity, { ...keyOf(tenant, id), deletedAt: new Date(at) });
 }
 
-// Counters are taken in the order of their keys, so that of two changes one waits and none is refused. A counter that goes down is
-// there already; what is proposed for it only has to be a number that could stand there.
+// Counters are locked in the order of their keys, so that two changes cannot deadlock. A counter that goes down has its row already: the
+// insert then only needs a number that the column accepts, because the conflict replaces it.
 const move = (table: string, key: string) => `
   with change as materialized (
     select ${key}, sum("by") as "by" from json_to_recordset($3::json) as item(category text, status text, "by" integer)

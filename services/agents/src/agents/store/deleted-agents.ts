@@ -55,7 +55,8 @@ async function lockDueAgent(sql: Sql): Promise<DeletedAgent | undefined> {
 const tenantOf = ({ organization: organizationId, environment }: DeletedAgent): Tenant => ({ organizationId, environment });
 const keyOf = ({ organization, environment, id }: DeletedAgent) => [organization, environment, id];
 
-// Written so that no primary key serves it: plans made for empty tables would read all rows of the tenant.
+// The comparison of the tenant is written so that the planner cannot use the primary key: a plan that it makes while the tables are empty would
+// read all rows of the tenant later.
 // An answer is inserted together with its conversation, so an agent without conversations has no answers. The look-up by conversation
 // uses the index of unfinished answers; there is none by agent, which every answer would have to maintain.
 const listConversationsStatement = `

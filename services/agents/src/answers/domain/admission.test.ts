@@ -34,7 +34,7 @@ test('a message is refused with the code of the first obstacle, and admitted wit
 
 test('a message that was accepted stays accepted, even if limits or states have changed since', () => {
   expect(outcome({ accepted: 'forThisCaller', agentStatus: null, key: { ...key, fingerprint: 'b' } })).toEqual({ kind: 'repeat' });
-  expect(outcome({ accepted: 'forAnother' })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ accepted: 'forAnotherCaller' })).toEqual({ kind: 'refuse', code: 'not_found' });
 });
 
 test('an Idempotency-Key names its answer for a day, for the same body, while the agent is there', () => {

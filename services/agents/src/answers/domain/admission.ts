@@ -10,7 +10,7 @@ export interface Situation {
   readonly waiting: number;
   readonly inFlight: number;
   /** Earlier acceptance of the same answer id. */
-  readonly accepted: 'no' | 'forThisCaller' | 'forAnother';
+  readonly accepted: 'no' | 'forThisCaller' | 'forAnotherCaller';
   /** The answer that its Idempotency-Key names. */
   readonly key: { readonly fingerprint: string; readonly answerId: string; readonly createdAt: number } | undefined;
   readonly fingerprint: string;
@@ -42,7 +42,7 @@ export const isExpired = (key: Situation['key'], now: number): boolean => key !=
 /** Decides about a message. One that was accepted stays accepted, even if limits or states have changed since. */
 export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
   if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
-  if (situation.accepted === 'forAnother') return refuse('not_found');
+  if (situation.accepted === 'forAnotherCaller') return refuse('not_found');
   if (situation.agentStatus === null) return refuse('not_found', 'agent_id');
   const { key } = situation;
   if (key && !isExpired(key, now)) {

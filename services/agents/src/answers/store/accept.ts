@@ -155,7 +155,7 @@ function toSituation(message: Message, row: SituationRow, key: KeyRow | undefine
     conversationBusy: row.conversationBusy,
     waiting: row.waiting ?? 0,
     inFlight: row.inFlight ?? 0,
-    accepted: row.acceptedBy === null ? 'no' : isOfCaller ? 'forThisCaller' : 'forAnother',
+    accepted: row.acceptedBy === null ? 'no' : isOfCaller ? 'forThisCaller' : 'forAnotherCaller',
     key,
     fingerprint: message.idempotencyFingerprint,
     tier: row.tier ?? '',
