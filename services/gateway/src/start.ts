@@ -14,7 +14,7 @@ import { askIdentity, createAuthenticator } from './auth/authenticator.ts';
 import { publishedKeys } from './auth/published-keys.ts';
 import type { GatewayConfig } from './config.ts';
 import { createFailedAuthentications } from './limits/failed-authentications.ts';
-import { createLastingLimiter } from './limits/fallback-limiter.ts';
+import { createFallbackLimiter } from './limits/fallback-limiter.ts';
 import { createLocalLimiter } from './limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from './limits/redis-limiter.ts';
 import { callerLimits, createRules } from './limits/rules.ts';
@@ -42,7 +42,7 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
-  // These two are no part of readiness: all but what they themselves serve goes on without them.
+  // These two have no readiness check: without them, only their own routes fail.
   const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
   process.onStop('templates client', async () => templates.close());
   const webhooks = openWebhooksClient(process, config, 'gateway');
@@ -94,7 +94,7 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
   });
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
-  // First of all: what waits holds connections, and the server would wait for them.
+  // Registered last and so run first: requests that wait for answers hold connections, and the server would wait for those.
   process.onStop('waiting answers', () => waiting.stop(), drainMs + drainGraceMs);
   process.logger.info({ event: 'http_listening', port });
   return port;
@@ -104,5 +104,5 @@ function openLimiter(process: ProcessContext, redis: RedisConnections, limitMs: 
   const fallbacks = process.metrics.counter('limits_without_redis_total', 'Requests that this process limited by itself', []);
   const shared = createRedisLimiter(createLimiterRedis(redis, limitMs));
   const onFailure = (cause: unknown) => process.logger.warn({ event: 'limits_without_redis', err: cause });
-  return createLastingLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc(), onFailure });
+  return createFallbackLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc(), onFailure });
 }

@@ -137,7 +137,7 @@ function levelOf(outcome: Outcome): 'info' | 'warn' | 'error' {
       return 'info';
     case 'lost':
     case 'superseded':
-    case 'unheard':
+    case 'unreported':
       return 'warn';
     case 'failed':
       return outcome.error.code === 'internal' ? 'error' : 'warn';

@@ -46,7 +46,7 @@ export type Outcome =
   /** Agents had already ended the answer or begun another attempt. */
   | { readonly kind: 'superseded'; readonly error: ServiceError }
   /** The report failed; agents notices the end when the lease expires. */
-  | { readonly kind: 'unheard'; readonly error: ServiceError };
+  | { readonly kind: 'unreported'; readonly error: ServiceError };
 
 interface AttemptEnd {
   readonly key: AttemptKey;
@@ -114,7 +114,7 @@ async function complete(deps: WorkerDeps, report: Report, item: Completion): Pro
   const error = await report('complete', () => deps.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
-  if (isTemporary(error)) return { kind: 'unheard', error };
+  if (isTemporary(error)) return { kind: 'unreported', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
   return fail(deps, report, item.answer, { error: new ServiceError('internal', { cause: error }), log: { queries: [], steps: [] } });
 }
@@ -135,7 +135,7 @@ async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, { 
   };
   const error = await report('fail', () => answers.fail(item));
   if (error === undefined) return { kind: 'failed', error: failure };
-  return { kind: isOver(error) ? 'superseded' : 'unheard', error };
+  return { kind: isOver(error) ? 'superseded' : 'unreported', error };
 }
 
 async function returnAttempt({ answers }: WorkerDeps, key: AttemptKey): Promise<Outcome> {
@@ -143,7 +143,7 @@ async function returnAttempt({ answers }: WorkerDeps, key: AttemptKey): Promise<
     await answers.returnAttempt(key);
     return { kind: 'returned' };
   } catch (cause) {
-    return { kind: 'unheard', error: ServiceError.from(cause) };
+    return { kind: 'unreported', error: ServiceError.from(cause) };
   }
 }
 

@@ -116,7 +116,7 @@ export class AnswerStream implements Waiter {
     if (!next || !this.#isOpen || this.#hasEnded) return;
     switch (next.kind) {
       case 'started':
-        // The middle of the text that the reader has a part of. The rest of it follows when it is whole.
+        // A reader who resumes has a part of this attempt's text. It gets the rest when the whole text is known.
         if (reply.kind !== 'started' && next.attempt === this.#resumeFrom?.attempt) return;
         this.#started(next.attempt);
         return;

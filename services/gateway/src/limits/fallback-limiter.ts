@@ -4,7 +4,7 @@ import type { LocalLimiter } from './local-limiter.ts';
 const failuresBeforePause = 3;
 const pauseMs = 500;
 
-interface LastingOptions {
+interface FallbackOptions {
   readonly shared: Limiter;
   readonly local: LocalLimiter;
   readonly now?: () => number;
@@ -17,7 +17,7 @@ interface LastingOptions {
  * While Redis fails, this process limits by itself. After a few failures in a row it does not call Redis for half a second, so that
  * a Redis that hangs does not delay every request.
  */
-export function createLastingLimiter({ shared, local, now = () => performance.now(), onFallback, onFailure }: LastingOptions): Limiter {
+export function createFallbackLimiter({ shared, local, now = () => performance.now(), onFallback, onFailure }: FallbackOptions): Limiter {
   let failures = 0;
   let pausedUntil = 0;
 

@@ -3,7 +3,7 @@ import { clientAddress, countedAddress, parseTrustedProxies } from '@agent-servi
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createFailedAuthentications } from './failed-authentications.ts';
-import { createLastingLimiter } from './fallback-limiter.ts';
+import { createFallbackLimiter } from './fallback-limiter.ts';
 import { applyLimits, type Counter, createLocalLimiter } from './local-limiter.ts';
 import { createRules } from './rules.ts';
 
@@ -105,7 +105,7 @@ describe('limits that outlast Redis', () => {
     };
     let nowMs = 0;
     const now = () => nowMs;
-    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now });
+    const limiter = createFallbackLimiter({ shared, local: createLocalLimiter(now), now });
     const rules = [rule('own', 10)];
     await limiter.take(rules);
     decision = undefined;
@@ -122,7 +122,7 @@ describe('limits that outlast Redis', () => {
     let fallbacks = 0;
     const failures: unknown[] = [];
     const observers = { onFallback: () => (fallbacks += 1), onFailure: (cause: unknown) => failures.push(cause) };
-    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now, ...observers });
+    const limiter = createFallbackLimiter({ shared, local: createLocalLimiter(now), now, ...observers });
     for (let i = 0; i < 10; i++) await limiter.take([rule('own', 100)]);
     expect(shared.calls).toBe(3);
     expect(fallbacks).toBe(10);

@@ -245,7 +245,7 @@ export const setFeedback = route({
   },
 });
 
-interface Wish {
+interface Preference {
   readonly quality: number;
   /** 3 for the type itself, 1 for anything at all. */
   readonly precision: number;
@@ -255,16 +255,16 @@ interface Wish {
 export function wantsEvents(accept: string | undefined): boolean {
   if (accept === undefined || !accept.toLowerCase().includes('event-stream')) return false;
   const members = parseWeighted(accept);
-  const stream = wishFor('text/event-stream', members);
-  const json = wishFor('application/json', members);
+  const stream = preferenceFor('text/event-stream', members);
+  const json = preferenceFor('application/json', members);
   if (stream.quality === 0 || stream.quality < json.quality) return false;
   return stream.quality > json.quality || stream.precision > json.precision;
 }
 
 /** The most precise member counts, and overrides the others. */
-function wishFor(type: string, members: readonly Weighted[]): Wish {
+function preferenceFor(type: string, members: readonly Weighted[]): Preference {
   const ranges = ['*/*', `${type.split('/')[0]}/*`, type];
-  return members.reduce<Wish>(
+  return members.reduce<Preference>(
     (best, { value, quality }) => {
       const precision = ranges.indexOf(value) + 1;
       return precision > best.precision ? { quality, precision } : best;
