@@ -14,6 +14,8 @@ const principal = (credentialId: string): Principal => ({
 });
 
 let nowMs = 0;
+/** What the clock advances by with each look at it. */
+let advanceMs = 0;
 let requests: string[][] = [];
 let verdicts: Record<string, Verdict> = {};
 let answer: () => Promise<void> = async () => undefined;
@@ -26,11 +28,12 @@ const open = () =>
       await answer();
       return answers;
     },
-    now: () => nowMs,
+    now: () => (nowMs += advanceMs),
   });
 
 beforeEach(() => {
   nowMs = 0;
+  advanceMs = 0;
   requests = [];
   verdicts = {};
   answer = async () => undefined;
@@ -48,6 +51,15 @@ describe('the lease', () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     expect(await authenticator.authenticate(key('a'))).toBe(first);
     expect(requests).toHaveLength(2);
+  });
+
+  test('a request in the moment in which the lease ends is served', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
+    const authenticator = open();
+    await authenticator.authenticate(key('a'));
+    nowMs = 999;
+    advanceMs = 0.6;
+    expect(await authenticator.authenticate(key('a'))).toMatchObject({ credentialId: 'key_a' });
   });
 
   test('counts the time the answer took', async () => {

@@ -50,11 +50,7 @@ interface Lease {
   readonly endsAt: number;
 }
 
-/** Ignores a timeout where another attempt is left. */
-const ignoreTimeout = (askAgain: boolean) => (cause: unknown) => {
-  if (askAgain && cause instanceof ServiceError && cause.code === 'deadline_exceeded') return undefined;
-  throw cause;
-};
+const isTimeout = (cause: unknown): boolean => cause instanceof ServiceError && cause.code === 'deadline_exceeded';
 
 const idOf = (token: string) => hash('sha256', token, 'base64url');
 
@@ -105,14 +101,20 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
   }
 
   async function currentLease(id: string, token: string): Promise<Lease> {
-    let lease = leases.get(id);
-    // An answer that took longer than its lease is too old, and another replica may be faster.
-    for (let left = attempts; left > 0 && !isCurrent(lease); left--) lease = await renewOnce(id, token).catch(ignoreTimeout(left > 1));
-    if (!isCurrent(lease)) throw new ServiceError('unavailable');
-    return lease;
+    const cached = leases.get(id);
+    if (cached && isCurrent(cached)) return cached;
+    // A verdict that took longer than its lease is too old. It is asked again, as after a timeout: another replica may be faster.
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const lease = await renewOnce(id, token).catch((cause: unknown) => {
+        if (attempt === attempts || !isTimeout(cause)) throw cause;
+        return undefined;
+      });
+      if (lease && isCurrent(lease)) return lease;
+    }
+    throw new ServiceError('unavailable', { cause: new Error(`identity answered ${attempts} times later than its verdict may be used`) });
   }
 
-  const isCurrent = (lease: Lease | undefined): lease is Lease => lease !== undefined && now() < lease.endsAt;
+  const isCurrent = (lease: Lease): boolean => now() < lease.endsAt;
 
   return {
     async authenticate(token) {
