@@ -47,17 +47,20 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
   const keys: string[] = [];
   const limits: number[] = [];
   const checks: number[] = [];
-  const indexes = new Map<string, number>();
+  /** Where each counter stands in KEYS, counted from 1 as Lua does. */
+  const positions = new Map<string, number>();
+  function positionOf({ key, policy }: Rule): number {
+    let position = positions.get(key);
+    if (position === undefined) {
+      position = keys.push(key);
+      limits.push(policy.limit);
+      positions.set(key, position);
+    }
+    return position;
+  }
   for (const rules of requests) {
     checks.push(rules.length);
-    for (const { key, policy, onlyChecked } of rules) {
-      const index = indexes.get(key) ?? keys.push(key);
-      if (index > limits.length) {
-        limits.push(policy.limit);
-        indexes.set(key, index);
-      }
-      checks.push(onlyChecked ? -index : index);
-    }
+    for (const rule of rules) checks.push(rule.onlyChecked ? -positionOf(rule) : positionOf(rule));
   }
   const answer = await take(keys, [windowMs, ...limits, ...checks]);
   let at = 0;
