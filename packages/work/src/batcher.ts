@@ -172,26 +172,26 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   /** A batch that is stuck gives up its permit, so that four stuck tenants do not stop a fifth. */
   async #sendWatched(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    let conclude = () => this.#close(lane);
+    let whenSent = () => this.#close(lane);
     // Repeated, because a batch may become stuck while as many are as may be.
     const timer = setInterval(() => {
       if (this.#stuck >= maxStuck) return;
       clearInterval(timer);
-      conclude = lane.tenant === undefined ? this.#proceedWithout(lane, entries) : this.#countStuck(conclude);
+      whenSent = lane.tenant === undefined ? this.#proceedWithout(lane, entries) : this.#countStuck(whenSent);
       release();
     }, this.#options.stuckMs ?? defaultStuckMs);
     const sent = this.#send(lane, entries).finally(() => {
       clearInterval(timer);
-      conclude();
+      whenSent();
     });
     await Promise.race([sent, released]);
   }
 
-  #countStuck(conclude: () => void): () => void {
+  #countStuck(whenSent: () => void): () => void {
     this.#stuck += 1;
     return () => {
       this.#stuck -= 1;
-      conclude();
+      whenSent();
     };
   }
 

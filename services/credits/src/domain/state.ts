@@ -63,7 +63,10 @@ export type LedgerAccount = 'pool' | 'user' | 'holds' | 'spent' | 'outside';
 export type TransferCode = 'purchase' | 'replenish' | 'fill' | 'return' | 'hold' | 'release' | 'charge';
 
 export interface Transfer {
-  /** `<kind>:<id of the operation>:<code>`: unique in the tenant, since an operation takes a route at most once. */
+  /**
+   * `<kind>:<id of the operation>:<code>`, or `turn:<user>:<month>:<code>` where a month starts. Unique in the tenant, since an operation
+   * takes a route at most once and a user's month starts once.
+   */
   id: string;
   code: TransferCode;
   from: LedgerAccount;
