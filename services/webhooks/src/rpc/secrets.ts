@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import type { Cipher } from '@agent-service/store';
+import { LRUCache } from 'lru-cache';
 import { secretContext } from '../store/sealed-columns.ts';
 
 const secretBytes = 32;
@@ -27,14 +28,14 @@ export type SecretOpener = (tenant: Tenant, webhookId: string, sealed: string) =
 
 /** Opens secrets that sign, with a cache: opening one costs as much as the rest of beginning a delivery. */
 export function createSecretOpener(cipher: Cipher): SecretOpener {
-  const cache = new Map<string, string>();
+  const opened = new LRUCache<string, string>({ max: cachedSecrets });
   return (tenant, webhookId, sealed) => {
     const key = `${secretContext(tenant, webhookId)} ${sealed}`;
-    const cached = cache.get(key);
-    if (cached !== undefined) return cached;
-    const secret = openSecret(cipher, tenant, webhookId, sealed);
-    for (const oldest of cache.size >= cachedSecrets ? cache.keys().take(1) : []) cache.delete(oldest);
-    cache.set(key, secret);
+    let secret = opened.get(key);
+    if (secret === undefined) {
+      secret = openSecret(cipher, tenant, webhookId, sealed);
+      opened.set(key, secret);
+    }
     return secret;
   };
 }
