@@ -110,7 +110,6 @@ async function createServiceDeps(
       waiting: config.ORGANIZATION_ANSWERS_WAITING,
       deadlineMs: config.ANSWER_DEADLINE_SECONDS * 1000,
     },
-    events: config.WEBHOOKS_ENABLED,
     now,
   };
 }

@@ -209,7 +209,7 @@ export class Acceptance {
     } catch (cause) {
       const kind = classifyDatabaseFailure(cause);
       if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
-      process.logger.warn({ event: 'accepting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
+      process.logger.warn({ event: 'inserting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
       // The statement may have been committed: then the attempts have begun, and their workers do not know of them.
       this.#waitingWorkers.takeBack(
         candidates.filter(({ workerChannel }) => workerChannel !== undefined).map((key) => ({ ...key, attempt: 1 })),

@@ -33,7 +33,7 @@ export interface AnswersServiceDeps extends ServiceDeps {
 
 /** Dependencies of the answers module. */
 export interface AnswersDeps
-  extends Pick<AnswersServiceDeps, 'store' | 'credits' | 'replies' | 'notices' | 'limits' | 'events' | 'eventRelay' | 'now'> {
+  extends Pick<AnswersServiceDeps, 'store' | 'credits' | 'replies' | 'notices' | 'limits' | 'eventRelay' | 'now'> {
   readonly process: ProcessContext;
   readonly background: Background;
   readonly metrics: AnswerMetrics;

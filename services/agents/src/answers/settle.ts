@@ -187,9 +187,9 @@ const settleItem = (settlement: Settlement) => ({
   querySummary: settlement.summary,
 });
 
-function toChargedEnd({ events, now }: AnswersDeps, settlement: Settlement, credits: number): ChargedEnd {
+function toChargedEnd({ eventRelay, now }: AnswersDeps, settlement: Settlement, credits: number): ChargedEnd {
   const { organizationId, environment, id, acceptedAt: createdAt } = settlement;
-  return { organizationId, environment, id, createdAt, credits, event: events ? toEvent(settlement, credits, now()) : null };
+  return { organizationId, environment, id, createdAt, credits, event: eventRelay ? toEvent(settlement, credits, now()) : null };
 }
 
 const toEndedAnswer = (settlement: Settlement, credits: number): EndedAnswer => ({

@@ -1,20 +1,12 @@
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
 import { isoTime, once, writeAudit } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { type ConversationRow, findConversation, markConversationDeleted, renameConversation } from './store/conversations.ts';
+import { type ConversationRow, markConversationDeleted, renameConversation } from './store/conversations.ts';
 import { type FeedbackRow, replaceFeedback } from './store/feedback.ts';
 import { findMessage } from './store/messages.ts';
 
 const longestTitle = 200;
 const longestComment = 2_000;
-
-export const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
-  allow: callers({ scope: 'agents:read' }),
-  async handle({ agentId, conversationId }, call) {
-    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
-    return { conversation: toConversation(requireFound(await findConversation(store.sql, reader, conversationId))) };
-  },
-});
 
 export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'updateConversation'> => ({
   allow: callers({ scope: 'agents:chat' }),

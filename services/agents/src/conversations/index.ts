@@ -2,8 +2,8 @@ import { type AnswerMessage, callers, type RpcOf, ServiceError, tenantOf } from 
 import type { ProcessContext } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { deleteConversation, getConversation, setFeedback, toConversation, toFeedback, updateConversation } from './changes.ts';
-import { conversationStatements, selectConversations } from './store/conversations.ts';
+import { deleteConversation, setFeedback, toConversation, toFeedback, updateConversation } from './changes.ts';
+import { conversationStatements, findConversation, selectConversations } from './store/conversations.ts';
 import { feedbackStatements, findFeedback } from './store/feedback.ts';
 import { findMessage, type MessageRow, messageStatements, selectMessages } from './store/messages.ts';
 import { removalStatements, removeDeletedConversation } from './store/removal.ts';
@@ -40,6 +40,16 @@ export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agent
     const last = lastOf(list.rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.lastMessageAt), last.id] }) : '';
     return { conversations: list.rows.slice(0, limit).map(toConversation), page: { total: list.total, nextCursor } };
+  },
+});
+
+export const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
+  allow: callers({ scope: 'agents:read' }),
+  async handle({ agentId, conversationId }, call) {
+    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
+    const row = await findConversation(store.sql, reader, conversationId);
+    if (!row) throw new ServiceError('not_found');
+    return { conversation: toConversation(row) };
   },
 });
 

@@ -7,9 +7,7 @@ export interface ServiceDeps {
   readonly logger: Logger;
   readonly cursors: Cursors;
   readonly auditRelay: Relay;
-  /** Undefined where webhooks are off. */
+  /** Undefined where webhooks are off: then no events are recorded. */
   readonly eventRelay: Relay | undefined;
-  /** True where events are recorded for webhooks. */
-  readonly events: boolean;
   readonly now: () => number;
 }

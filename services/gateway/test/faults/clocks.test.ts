@@ -43,7 +43,7 @@ async function ask(gateway: string, marker: string): Promise<void> {
 }
 
 /** Failures of whole batches are logged without the ids of requests. */
-const batchFailure = /"event":"(hold_failed|accepting_failed|explaining_failed|items_failed)"/;
+const batchFailure = /"event":"(hold_failed|accepting_failed|inserting_failed|explaining_failed|items_failed)"/;
 
 /** The failures, each with what the processes logged of its request and of batches: the reason of a refusal is nowhere else. */
 function explain(samples: readonly LoadSample[]): string[] {

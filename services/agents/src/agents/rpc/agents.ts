@@ -34,7 +34,7 @@ export interface AgentEffect {
 
 /** Writes what belongs to the transaction of a change: counters, the audit entry and the event. */
 export async function recordEffects(
-  { events }: Pick<ServiceDeps, 'events'>,
+  { eventRelay }: Pick<ServiceDeps, 'eventRelay'>,
   sql: Sql,
   call: Call,
   { tenant, event, before, at }: AgentEffect,
@@ -46,7 +46,7 @@ export async function recordEffects(
     target: { type: 'agent', id: event.agent.id },
     changes: toAuditChanges(event),
   });
-  if (!events) return;
+  if (!eventRelay) return;
   const data = { organization_id: tenant.organizationId, ...toEventData(event) };
   await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: new Date(at).toISOString(), data }]);
 }

@@ -361,7 +361,8 @@ const releasedHolds = `
   delete from answers a using released r where ${sameKey('a', 'r')}`;
 
 /** Removes the rows of released holds. */
-export const removeReleased = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<object[]> =>
-  sql(releasedHolds, [toJson(keyColumns, keys), now]);
+export async function removeReleased(sql: Sql, keys: readonly AnswerKey[], now: number): Promise<void> {
+  await sql(releasedHolds, [toJson(keyColumns, keys), now]);
+}
 
 export const endStatements = { uncharged, charged, unusedHolds, dueReleases, releasedHolds };

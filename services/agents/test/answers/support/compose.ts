@@ -89,7 +89,7 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
       replies: { publish: (channel: string, reply: Reply) => void records.replies.push({ channel, reply }) },
       notices: { publish: (channel: string, notice: WorkerNotice) => void records.notices.push({ channel, notice }) },
       limits: { inFlight: 50, waiting: 100, deadlineMs: 300_000, ...limits },
-      events,
+      eventRelay: events ? { nudge: () => undefined } : undefined,
       now: () => clock.now,
     };
     await createMessagePartitions(store).ensure(clock.now);
