@@ -14,7 +14,7 @@ const principal = (credentialId: string): Principal => ({
 });
 
 let nowMs = 0;
-/** What the clock advances by with each look at it. */
+/** The clock advances by so much each time that it is read. */
 let advanceMs = 0;
 let requests: string[][] = [];
 let verdicts: Record<string, Verdict> = {};
