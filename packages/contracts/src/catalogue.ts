@@ -35,7 +35,7 @@ export interface CallOptions {
   /** The most this call may take; the inherited deadline still counts. */
   timeoutMs?: number;
   /**
-   * The replica that the call is sent to, one of `replicas()`. The call may wait there for long, which does not make the replica suspect.
+   * The replica that the call is sent to, one of `replicas()`. The call may wait there for long, which says nothing about the replica's health.
    */
   waitAt?: string;
 }

@@ -72,7 +72,7 @@ const defaultStuckMs = 200;
 /** Stuck batches that run beside those that the semaphores allow; each of them may hold a scarce resource such as a connection. */
 const maxStuck = 16;
 /** Batches of tenants that run alone because one of them is at fault, at once. */
-const suspectsAtOnce = 4;
+const stuckTenantsAtOnce = 4;
 const defaultMost = 64;
 
 /**
@@ -94,10 +94,10 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #shards: number;
   readonly #lanes = new Map<string, Lane<Item, Result>>();
   readonly #shared: Semaphore;
-  readonly #apart = createSemaphore(suspectsAtOnce);
+  readonly #apart = createSemaphore(stuckTenantsAtOnce);
   /** How many stuck batches each tenant is part of. */
-  readonly #suspects = new Map<string, number>();
-  #stuck = 0;
+  readonly #stuckTenants = new Map<string, number>();
+  #stuckBatches = 0;
 
   constructor(options: BatcherOptions<Item, Result>) {
     const { tenants } = options;
@@ -128,7 +128,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     const tenant = this.#tenantOf(item);
     const own = this.#lanes.get(tenant);
     if (own) return own;
-    const needsOwn = tenants === undefined || this.#shards === 0 || this.#slow.has(tenant) || this.#suspects.has(tenant);
+    const needsOwn = tenants === undefined || this.#shards === 0 || this.#slow.has(tenant) || this.#stuckTenants.has(tenant);
     if (needsOwn) return this.#openLane(tenant, tenant);
     const shard = `${shardOf(tenants.of(item), this.#shards)}`;
     return this.#lanes.get(shard) ?? this.#openLane(shard, undefined);
@@ -175,7 +175,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     let whenSent = () => this.#close(lane);
     // Repeated, because a batch may become stuck while as many are as may be.
     const timer = setInterval(() => {
-      if (this.#stuck >= maxStuck) return;
+      if (this.#stuckBatches >= maxStuck) return;
       clearInterval(timer);
       whenSent = lane.tenant === undefined ? this.#proceedWithout(lane, entries) : this.#countStuck(whenSent);
       release();
@@ -188,36 +188,36 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   }
 
   #countStuck(whenSent: () => void): () => void {
-    this.#stuck += 1;
+    this.#stuckBatches += 1;
     return () => {
-      this.#stuck -= 1;
+      this.#stuckBatches -= 1;
       whenSent();
     };
   }
 
   /** The lane sends its next batch, and the stuck one's tenants run apart until the returned function is called. */
   #proceedWithout(lane: Lane<Item, Result>, entries: readonly Entry<Item, Result>[]): () => void {
-    const suspects = this.#suspects;
+    const stuck = this.#stuckTenants;
     const names = new Set(entries.map(({ item }) => this.#tenantOf(item)));
-    for (const name of names) suspects.set(name, (suspects.get(name) ?? 0) + 1);
+    for (const name of names) stuck.set(name, (stuck.get(name) ?? 0) + 1);
     const waiting = lane.queue;
     lane.queue = [];
     this.#enqueue(waiting);
     this.#close(lane);
     return this.#countStuck(() => {
       for (const name of names) {
-        const left = (suspects.get(name) ?? 1) - 1;
-        if (left > 0) suspects.set(name, left);
-        else suspects.delete(name);
+        const left = (stuck.get(name) ?? 1) - 1;
+        if (left > 0) stuck.set(name, left);
+        else stuck.delete(name);
       }
     });
   }
 
-  /** A tenant that ran alone returns to its shard, with its waiting items, once it is neither slow nor suspect. */
+  /** A tenant that ran alone returns to its shard, with its waiting items, once it is neither slow nor stuck. */
   #close(lane: Lane<Item, Result>): void {
     lane.out -= 1;
     const { tenant } = lane;
-    const isCleared = tenant !== undefined && !this.#slow.has(tenant) && !this.#suspects.has(tenant);
+    const isCleared = tenant !== undefined && !this.#slow.has(tenant) && !this.#stuckTenants.has(tenant);
     if (this.#shards === 0 || lane.out > 0 || !isCleared) {
       this.#pump(lane);
       return;

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 
 /** A replica that has answered no call for this long is asked for its health. */
-const suspectAfterMs = 150;
+const checkAfterMs = 150;
 /** After this long without any answer it counts as silent, and the call is sent to another replica as well. */
 const silentAfterMs = 300;
 /** A replica that answers other calls, but not this one, may only be busy: another is asked after this time. */
@@ -117,7 +117,7 @@ class RepeatedCall {
       if (error) this.#failed(error);
       else this.#end(null, response);
     });
-    this.#wait(attempt, suspectAfterMs);
+    this.#wait(attempt, checkAfterMs);
   }
 
   #wait(attempt: Attempt, afterMs: number): void {
@@ -132,7 +132,7 @@ class RepeatedCall {
     const isHeard = replica.heardAt >= sentAt;
     if (!this.#isListening) this.#listen();
     if (this.#ended) return;
-    if (afterMs === suspectAfterMs) {
+    if (afterMs === checkAfterMs) {
       if (!isHeard) void this.#call.replicas.check(replica);
       this.#wait(attempt, silentAfterMs);
     } else if (isHeard && afterMs < slowAfterMs) {

@@ -17,7 +17,7 @@ const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
 /** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
 const concurrentParts = 8;
 const mostLanes = 16;
-const suspectsAtOnce = 8;
+const retriedAtOnce = 8;
 
 export interface Relay {
   /** Looks for new messages at once. */
@@ -79,11 +79,11 @@ class OutboxRelay<Payload> {
     const claim = await this.#claim({ after: this.#after, except: [...this.#lanes.keys()] }, this.#maxMessages);
     this.#after = claim.after;
     if (claim.messages.length > 0) {
-      const suspects = claim.messages.filter(({ attempts }) => attempts > 0);
+      const retried = claim.messages.filter(({ attempts }) => attempts > 0);
       const { rest, cause, delivered } = await this.#deliverInParts(claim.messages.filter(({ attempts }) => attempts === 0));
       const pauseMs = cause !== undefined && delivered === 0 ? this.#backOff(cause, claim.messages.length) : 0;
       await this.#returnMessages(rest, pauseMs);
-      await this.#deliverSuspects(suspects);
+      await this.#deliverRetried(retried);
       if (pauseMs > 0) return pauseMs;
       this.#maxMessages = Math.min(batchMessages, this.#maxMessages * 2);
     }
@@ -92,11 +92,11 @@ class OutboxRelay<Payload> {
   }
 
   /** Delivers each message alone, so that one that has failed before fails no batch. */
-  async #deliverSuspects(suspects: Batch<Payload>): Promise<void> {
-    for (let start = 0; start < suspects.length; start += suspectsAtOnce) {
-      await holdMessages(this.#deps.sql, idsOf(suspects.slice(start)), this.#deps.claimMs);
+  async #deliverRetried(retried: Batch<Payload>): Promise<void> {
+    for (let start = 0; start < retried.length; start += retriedAtOnce) {
+      await holdMessages(this.#deps.sql, idsOf(retried.slice(start)), this.#deps.claimMs);
       const deliveries = await Promise.all(
-        suspects.slice(start, start + suspectsAtOnce).map((suspect) => deliverBatch(this.#deps, [suspect])),
+        retried.slice(start, start + retriedAtOnce).map((message) => deliverBatch(this.#deps, [message])),
       );
       await holdMessages(this.#deps.sql, idsOf(deliveries.flatMap(({ rest }) => rest)), 0);
     }
