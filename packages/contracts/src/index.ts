@@ -40,7 +40,7 @@ export {
   type PublicErrorCode,
   publicErrorCodes,
 } from './errors/error-codes.ts';
-export { classifyCallFailure, type FieldError, invalidFields, required, ServiceError } from './errors/service-error.ts';
+export { classifyCallFailure, type FieldError, invalidFields, isAway, required, ServiceError } from './errors/service-error.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
 export { isWellFormedApiKey, makeApiKey, newId } from './ids.ts';

@@ -201,7 +201,7 @@ test.each([
   const received = new Set<string>();
   const process = await relay({
     topic,
-    pauseAfter: (attempts, fault) => (fault === 'passing' && attempts < 3 ? 10 : undefined),
+    pauseAfter: (attempts, fault) => (fault === 'receiver' && attempts < 3 ? 10 : undefined),
     deliver: async (messages) => {
       if (messages.some(({ id }) => id === `a${topic}00000`)) throw timeout();
       for (const { id } of messages) received.add(id);

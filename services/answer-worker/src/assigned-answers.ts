@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from '@agent-service/contracts';
+import { isAway, ServiceError } from '@agent-service/contracts';
 import type { JobWorker } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswersApi, AssignedAnswer } from './answers-api.ts';
@@ -20,8 +20,6 @@ const retryMs = 1_000;
 /** Poll rarely: an older replica does not implement WaitForAnswers. */
 const unsupportedMs = 30_000;
 const refreshEveryMs = 2_000;
-
-const passing: readonly ErrorCode[] = ['unavailable', 'deadline_exceeded', 'cancelled'];
 
 /** This worker's calls to one replica. */
 interface ReplicaWaits {
@@ -130,9 +128,9 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
-      const isPassing = passing.includes(error.code);
-      waits.pausedUntil = performance.now() + (isPassing ? retryMs : unsupportedMs);
-      const level = isPassing ? 'debug' : 'warn';
+      const isReplicaAway = isAway(error.code);
+      waits.pausedUntil = performance.now() + (isReplicaAway ? retryMs : unsupportedMs);
+      const level = isReplicaAway ? 'debug' : 'warn';
       this.#process.logger[level]({ event: 'wait_for_answers_failed', replica: waits.replica, code: error.code, err: error });
       return [];
     }

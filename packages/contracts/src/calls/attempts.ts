@@ -153,7 +153,7 @@ class RepeatedCall {
   }
 
   #failed(error: ServiceError): void {
-    if (!isPassing(error, this.#call.expiresAt)) this.#end(error);
+    if (!mayAnswerElsewhere(error, this.#call.expiresAt)) this.#end(error);
     else if (!this.#startAnother('all', () => true) && this.#open.size === 0) this.#retryLater(error);
   }
 
@@ -190,5 +190,5 @@ class RepeatedCall {
 }
 
 /** True if another replica may answer: this one is away, or the call reached it too late. */
-const isPassing = ({ code }: ServiceError, expiresAt: number) =>
+const mayAnswerElsewhere = ({ code }: ServiceError, expiresAt: number) =>
   code === 'unavailable' || (code === 'deadline_exceeded' && performance.now() < expiresAt);

@@ -57,13 +57,16 @@ export function required<Message>(message: Message | null | undefined): Message 
   return message;
 }
 
-const away: readonly unknown[] = ['unavailable', 'deadline_exceeded', 'cancelled'];
+const awayCodes: readonly string[] = ['unavailable', 'deadline_exceeded', 'cancelled'] satisfies ErrorCode[];
+
+/** True if the called service could not be reached or did not answer in time: it is not known whether the call has had an effect. */
+export const isAway = (code: string): boolean => awayCodes.includes(code);
 
 /**
  * Decides if the items of a failed call may succeed one by one. They may where the call was too large or refused because of one item, and may
  * not where the service is away.
  */
-export const classifyCallFailure = (cause: unknown): BatchFailure => (away.includes(ServiceError.from(cause).code) ? 'all' : 'item');
+export const classifyCallFailure = (cause: unknown): BatchFailure => (isAway(ServiceError.from(cause).code) ? 'all' : 'item');
 
 /** The most field errors that one error lists; how many more there are stands beside them. */
 const maxFieldErrors = 20;

@@ -1,4 +1,4 @@
-import { ServiceError } from '@agent-service/contracts';
+import { isAway, ServiceError } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
 import { createBackoff, runBatch } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
@@ -57,7 +57,7 @@ export async function deliverBatch<Payload>(
       await holdMessages(deps.sql, idsOf(further()), deps.claimMs);
       return 'done';
     }
-    const isReceiverAway = refusal.fault === 'passing' || deps.stopping.aborted;
+    const isReceiverAway = refusal.fault === 'receiver' || deps.stopping.aborted;
     const left = await refuseLone(deps, batch, refusal, isReceiverAway);
     unclear = refusal.fault === 'unclear' ? unclear + 1 : 0;
     if (isReceiverAway || unclear >= unclearInARow) {
@@ -134,21 +134,19 @@ async function refuseMessage<Payload>(
 export const idsOf = (messages: readonly { id: string }[]): string[] => messages.map((message) => message.id);
 
 /** The reason for a failed delivery: the receiver is unavailable or busy, the message is at fault, or it can be either. */
-type Fault = 'passing' | 'message' | 'unclear';
-
-const passingCodes = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'rate_limited', 'service_forbidden']);
+type Fault = 'receiver' | 'message' | 'unclear';
 
 /** Status codes with which gRPC itself refuses a call before a handler runs. */
 const grpc = { resourceExhausted: 8, unimplemented: 12, unauthenticated: 16 } as const;
 
 export function faultOf(cause: unknown): Fault {
   if (!(cause instanceof ServiceError)) return 'unclear';
-  if (passingCodes.has(cause.code)) return 'passing';
+  if (isAway(cause.code) || cause.code === 'rate_limited' || cause.code === 'service_forbidden') return 'receiver';
   if (cause.code !== 'internal') return 'message';
   const { code, details = '' } = (cause.cause ?? {}) as { code?: unknown; details?: string };
   // A message beyond the receiver's limit never fits; any other exhausted resource is load.
-  if (code === grpc.resourceExhausted) return /larger than max/.test(details) ? 'message' : 'passing';
-  return code === grpc.unimplemented || code === grpc.unauthenticated ? 'passing' : 'unclear';
+  if (code === grpc.resourceExhausted) return /larger than max/.test(details) ? 'message' : 'receiver';
+  return code === grpc.unimplemented || code === grpc.unauthenticated ? 'receiver' : 'unclear';
 }
 
 const longestReason = 300;
@@ -165,10 +163,10 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Attempts of a message that fails alone before it is set aside; an unclear failure may be the receiver's. `passing` failures count
+ * Attempts of a message that fails alone before it is set aside; an unclear failure may be the receiver's. The receiver's failures count
  * only while the receiver takes other messages; twelve of them take 18 minutes.
  */
-const attemptsOf: Record<Fault, number> = { message: 4, unclear: 20, passing: 12 };
+const attemptsOf: Record<Fault, number> = { message: 4, unclear: 20, receiver: 12 };
 const refusalPause = createBackoff({ firstMs: 1_000, longestMs: 300_000 });
 
 /** The pause before the next attempt after this many refusals; undefined where the message is to be set aside. */

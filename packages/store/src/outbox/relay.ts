@@ -123,9 +123,9 @@ class OutboxRelay<Payload> {
   /** Delivers a batch in parts by tenant if it failed as a whole; if some parts pass, the tenants of the others get lanes. */
   async #deliverInParts(batch: Batch<Payload>): Promise<Delivery<Payload>> {
     const whole = await deliverBatch(this.#deps, batch);
-    const isAway = whole.cause !== undefined && faultOf(whole.cause) === 'passing';
+    const isReceiverAway = whole.cause !== undefined && faultOf(whole.cause) === 'receiver';
     const tenants = [...Map.groupBy(whole.rest, (message) => message.organizationId).values()];
-    if (!isAway || tenants.length < 2 || this.#process.stopping.aborted) return whole;
+    if (!isReceiverAway || tenants.length < 2 || this.#process.stopping.aborted) return whole;
     await holdMessages(this.#deps.sql, idsOf(whole.rest), this.#deps.claimMs);
     const parts = await Promise.all(partition(tenants).map((part) => deliverBatch(this.#deps, part.flat())));
     const delivered = whole.delivered + sum(parts.map((part) => part.delivered));

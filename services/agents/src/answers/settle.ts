@@ -1,4 +1,4 @@
-import { type ErrorCode, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
+import { type ErrorCode, isAway, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, callDetached, createRetryQueue } from './deps.ts';
@@ -110,8 +110,8 @@ function toReadable(failure: Failure | null): Failure {
 }
 
 const limitMs = 6_000;
-/** With these codes it is not known yet whether the ledger has settled. */
-const temporary = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
+/** True if it is not known yet whether the ledger has settled. */
+const isUndecided = (code: string): boolean => isAway(code) || code === 'internal';
 
 interface SettleResult {
   readonly charged?: number | null;
@@ -131,14 +131,14 @@ export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, end
       const result = results[index];
       if (result === undefined || result instanceof Error) continue;
       if (!result.refusal) charged.push({ settlement, credits: result.charged ?? 0 });
-      else if (!temporary.has(result.refusal.code)) {
+      else if (!isUndecided(result.refusal.code)) {
         logRefusal(settlement, result.refusal.code);
         refused.push(settlement);
       }
     }
     await Promise.all([endAll(charged), endAnswers.endUnsettled(refused)]);
     for (const _ of charged) metrics.observeSettlement(performance.now() - startedAt);
-    return results.map((result) => (result instanceof Error ? result : !temporary.has(result.refusal?.code ?? '')));
+    return results.map((result) => (result instanceof Error ? result : !isUndecided(result.refusal?.code ?? '')));
   }
 
   async function settleOfTenant(settlements: readonly Settlement[]): Promise<SettleResult[]> {
