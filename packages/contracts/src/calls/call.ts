@@ -1,8 +1,8 @@
+import type { IncomingCall } from '../call-stream/server.ts';
 import type { Policy } from '../callers/policy.ts';
 import type { Caller, Principal, Tenant } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { IncomingCall } from '../exchange/server.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
 
 const longestMs = 30_000;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type ClockSampler, ConfigurationError, inStepSpan, type ProcessContext, setting, traceHeaders } from '@agent-service/runtime';
 import { type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
+import type { Answered } from '../call-stream/client.ts';
 import { openServiceKeys } from '../callers/service-keys.ts';
 import { CallSigner } from '../callers/signed-caller.ts';
 import type { CallOptions, Client } from '../catalogue.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, timeoutOf, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { Answered } from '../exchange/client.ts';
 import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
 import { checkReplica } from './health.ts';
@@ -150,12 +150,12 @@ function noteReplay(inherited: CallContext | undefined, trailers: Metadata): voi
 function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
   const { method, body, expiresAt, inherited, counter } = sending;
   let isSignedAgain = false;
-  let isExchanged = false;
+  let isStreamed = false;
   /** True after a failure that proves that the replica did not run the call. */
   const mayRepeat = (error: GrpcError): boolean => {
     const challenge = isSignedAgain ? undefined : challengeOf(error);
-    // A replica of the version before exchanges does not know them.
-    if (challenge === undefined) return error.code === status.UNIMPLEMENTED && isExchanged && !replica.exchange.carries(body);
+    // A replica of the version before call streams does not know them.
+    if (challenge === undefined) return error.code === status.UNIMPLEMENTED && isStreamed && !replica.callStream.carries(body);
     // The replica started a moment ago, or sent nothing for a while.
     isSignedAgain = true;
     replica.challenge = challenge;
@@ -179,8 +179,8 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   const request = (): { cancel(): void } | undefined => {
     try {
       const metadata = outgoing(calling, replica, sending);
-      isExchanged = replica.exchange.carries(body);
-      if (isExchanged) return replica.exchange.send({ method, body, metadata, expiresAt }, answered);
+      isStreamed = replica.callStream.carries(body);
+      if (isStreamed) return replica.callStream.send({ method, body, metadata, expiresAt }, answered);
       const deadline = Date.now() + (expiresAt - performance.now());
       return startUnaryCall(replica.channel, method, { body, metadata, deadline }, { onEnd: answered });
     } catch (cause) {

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { withTimeout } from '@agent-service/work';
 import { Channel, type ChannelCredentials, type ChannelInterface, type ChannelOptions, connectivityState } from '@grpc/grpc-js';
+import { CallStream } from '../call-stream/client.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { Exchange } from '../exchange/client.ts';
 
 const refreshEveryMs = 500;
 /** A replica that serves and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
@@ -17,7 +17,7 @@ export interface Replica {
   readonly target: string;
   readonly channel: ChannelInterface;
   /** The usual way of its calls. */
-  readonly exchange: Exchange;
+  readonly callStream: CallStream;
   /** Calls that it has not answered yet: its own, so that a silent replica takes no other's place. */
   inFlight: number;
   /** Calls that wait at this replica for something to happen: they say nothing about its health. */
@@ -145,7 +145,7 @@ export class ReplicaSet {
     return {
       target,
       channel,
-      exchange: new Exchange(channel),
+      callStream: new CallStream(channel),
       inFlight: 0,
       waiting: 0,
       heardAt: 0,
@@ -174,8 +174,8 @@ export class ReplicaSet {
   }
 }
 
-function closeReplica({ channel, exchange }: Replica): void {
-  exchange.close();
+function closeReplica({ channel, callStream }: Replica): void {
+  callStream.close();
   channel.close();
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inRequestSpan, type Logger, type Metrics, type ProcessContext } from '@agent-service/runtime';
 import { Metadata, Server, type ServiceDefinition } from '@grpc/grpc-js';
+import { type Handle, type IncomingCall, type StreamedMethod, serveCallStreams } from '../call-stream/server.ts';
 import { Challenges } from '../callers/challenges.ts';
 import { enforce } from '../callers/policy.ts';
 import type { Caller } from '../callers/principal.ts';
@@ -8,7 +9,6 @@ import { openServiceKeys } from '../callers/service-keys.ts';
 import { CallVerifier, type SignedCaller } from '../callers/signed-caller.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { type ExchangedMethod, type Handle, type IncomingCall, serveExchanges } from '../exchange/server.ts';
 import type { Implementation, Rpc } from './call.ts';
 import { Call } from './call.ts';
 import { CallAges } from './call-ages.ts';
@@ -66,11 +66,11 @@ export async function serve<Name extends ServiceName>(
   const service = keepBytes(loadService(name).service);
   const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, gate, observer);
   server.addService(service, handlers);
-  const exchanges = serveExchanges(server, exchangedMethods(service, handlers));
+  const streams = serveCallStreams(server, streamedMethods(service, handlers));
   serveHealth(process, server, gate.challenges);
 
   const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
-  process.onStop('grpc server', () => drain(server, exchanges), drainLimitMs + 1_000);
+  process.onStop('grpc server', () => drain(server, streams), drainLimitMs + 1_000);
   process.logger.info({ event: 'grpc_listening', port });
   return port;
 }
@@ -94,7 +94,7 @@ function handlersOf(service: ServiceDefinition, rpcs: Record<string, Rpc<object,
   return Object.fromEntries(handlers);
 }
 
-const exchangedMethods = (service: ServiceDefinition, handlers: Handlers): Map<string, ExchangedMethod> =>
+const streamedMethods = (service: ServiceDefinition, handlers: Handlers): Map<string, StreamedMethod> =>
   new Map(
     Object.entries(service).map(([name, { path, requestDeserialize, responseSerialize }]) => [
       path,
@@ -200,8 +200,8 @@ function bind(server: Server, address: string, config: ServerConfig & { HOST: st
   });
 }
 
-function drain(server: Server, exchanges: { close(): void }): Promise<void> {
-  exchanges.close();
+function drain(server: Server, streams: { close(): void }): Promise<void> {
+  streams.close();
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.forceShutdown(), drainLimitMs);
     server.tryShutdown(() => {

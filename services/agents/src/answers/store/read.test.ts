@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cut, cutExchange } from './read.ts';
+import { cut, cutPair } from './read.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const limit = fc.integer({ min: 8, max: 300 });
@@ -18,10 +18,10 @@ test('a text that fits is unchanged, and one that does not is cut between charac
   expect(cut('a😀bc', 6)).toBe('a…');
 });
 
-test('a cut exchange fits, and keeps each text that needs no more than half of the limit', () => {
+test('a cut pair fits, and keeps each text that needs no more than half of the limit', () => {
   fc.assert(
     fc.property(text, text, limit, (question, answer, most) => {
-      const result = cutExchange([{ content: question }, { content: answer }], most).map(({ content }) => content);
+      const result = cutPair([{ content: question }, { content: answer }], most).map(({ content }) => content);
       const bytes = (texts: string[]) => texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
       expect(bytes(result)).toBeLessThanOrEqual(most);
       if (bytes([question, answer]) <= most) expect(result).toEqual([question, answer]);
@@ -29,5 +29,5 @@ test('a cut exchange fits, and keeps each text that needs no more than half of t
     }),
   );
   // The odd byte of the limit is used as well.
-  expect(cutExchange([{ content: 'a'.repeat(8) }, { content: 'b'.repeat(19) }], 27)[1]?.content).toBe('b'.repeat(19));
+  expect(cutPair([{ content: 'a'.repeat(8) }, { content: 'b'.repeat(19) }], 27)[1]?.content).toBe('b'.repeat(19));
 });

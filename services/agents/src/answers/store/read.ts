@@ -157,29 +157,29 @@ const historyColumns: RowColumns<Continuation & { n: number }> = {
 /** The id of a conversation has the time of its first answer; the clocks that made its messages may be a little behind it. */
 const startOfConversation = (id: string) => (timeOf(id.replace(/^conv_/, 'msg_')) ?? 0) - 2 * clockToleranceMs;
 
-// The ids of an answer and of its user's message differ only in their time, so the rest of the id names the exchange. An exchange is as old
+// The ids of an answer and of its user's message differ only in their time, so the rest of the id names the pair. A pair is as old
 // as its answer, and is left out where the answer failed or was cancelled. The newest one is included, and then cut, however long it is.
 const history = `
   with ${items(historyColumns)}
   select i.n, said.role, left(said.content, ${maxHistoryBytes}) as content, said.bytes > ${maxHistoryBytes} as "tooLong"
   from items i cross join lateral (
-    select *, sum(octet_length(answered.content)) over (order by answered.answered_at desc, answered.exchange) as bytes,
-      dense_rank() over (order by answered.answered_at desc, answered.exchange) as rank
+    select *, sum(octet_length(answered.content)) over (order by answered.answered_at desc, answered.pair) as bytes,
+      dense_rank() over (order by answered.answered_at desc, answered.pair) as rank
     from (
       select recent.*, max(recent.created_at) over same as answered_at,
         bool_or(recent.role = 'assistant') over same and bool_and(recent.status = 'completed') over same as completed
       from (
-        select m.role, m.content, m.status, m.created_at, m.id, right(m.id, 16) as exchange from messages m
+        select m.role, m.content, m.status, m.created_at, m.id, right(m.id, 16) as pair from messages m
         where m.organization_id = i.organization_id and m.environment = i.environment and m.conversation_id = i.conversation_id
           and m.id <> i.user_message_id and m.created_at >= ${at('i.since')}
         order by m.created_at desc, m.id desc limit ${maxTurns}) recent
-      window same as (partition by recent.exchange)) answered
+      window same as (partition by recent.pair)) answered
     where answered.completed) said
   where said.bytes <= ${maxHistoryBytes} or said.rank = 1
-  order by i.n, said.answered_at, said.exchange desc, said.created_at, said.id`;
+  order by i.n, said.answered_at, said.pair desc, said.created_at, said.id`;
 
 /**
- * The histories of the conversations that the answers continue, by the names of the answers: the newest exchanges that fit into the limit,
+ * The histories of the conversations that the answers continue, by the names of the answers: the newest pairs that fit into the limit,
  * oldest first, and always at least the last one.
  */
 export async function loadHistories(sql: Sql, answers: readonly Continuation[]): Promise<Map<string, Turn[]>> {
@@ -188,7 +188,7 @@ export async function loadHistories(sql: Sql, answers: readonly Continuation[]):
   const rows = await sql<Turn & { n: number; tooLong: boolean }>(history, [toJson(historyColumns, continuing)]);
   const turns: Turn[][] = continuing.map(() => []);
   for (const { n, role, content } of rows) turns[n]?.push({ role, content });
-  for (const n of new Set(rows.filter((row) => row.tooLong).map((row) => row.n))) turns[n] = cutExchange(turns[n] ?? [], maxHistoryBytes);
+  for (const n of new Set(rows.filter((row) => row.tooLong).map((row) => row.n))) turns[n] = cutPair(turns[n] ?? [], maxHistoryBytes);
   return new Map(continuing.map((answer) => [nameOf(answer), turns[answer.n] ?? []]));
 }
 
@@ -206,7 +206,7 @@ export function cut(text: string, maxBytes: number): string {
 }
 
 /** A message and its answer within the limit: the longer one gets the part of the other's half that is not needed. */
-export function cutExchange<Turn extends { readonly content: string }>(turns: readonly Turn[], maxBytes: number): Turn[] {
+export function cutPair<Turn extends { readonly content: string }>(turns: readonly Turn[], maxBytes: number): Turn[] {
   const half = Math.floor(maxBytes / Math.max(1, turns.length));
   const used = turns.reduce((sum, { content }) => sum + Math.min(half, bytesOf(content)), 0);
   const longer = turns.filter(({ content }) => bytesOf(content) > half).length;

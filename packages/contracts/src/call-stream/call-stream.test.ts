@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Channel, credentials, Client as GrpcClient, Metadata, Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { Exchange } from './client.ts';
-import { decodeFrames, encodeFrame, exchangePath } from './frames.ts';
-import { type IncomingCall, type Reply, serveExchanges } from './server.ts';
+import { CallStream } from './client.ts';
+import { callStreamPath, decodeFrames, encodeFrame } from './frames.ts';
+import { type IncomingCall, type Reply, serveCallStreams } from './server.ts';
 
 interface Served {
   readonly call: IncomingCall<string>;
@@ -17,8 +17,8 @@ const path = '/test/Echo';
 let server: Server;
 let port: number;
 let channel: Channel;
-let exchange: Exchange;
-let exchanges: ReturnType<typeof serveExchanges>;
+let callStream: CallStream;
+let streams: ReturnType<typeof serveCallStreams>;
 let served: Served[];
 /** Called with each call that arrives. */
 let onServed: (served: Served) => void;
@@ -30,7 +30,7 @@ async function bind(): Promise<void> {
   server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
   port = await promise;
   channel = new Channel(`127.0.0.1:${port}`, credentials.createInsecure(), {});
-  exchange = new Exchange(channel);
+  callStream = new CallStream(channel);
 }
 
 beforeEach(async () => {
@@ -46,12 +46,12 @@ beforeEach(async () => {
       onServed(one);
     },
   };
-  exchanges = serveExchanges(server, new Map([[path, method]]));
+  streams = serveCallStreams(server, new Map([[path, method]]));
   await bind();
 });
 
 afterEach(() => {
-  exchange.close();
+  callStream.close();
   channel.close();
   server.forceShutdown();
 });
@@ -69,7 +69,7 @@ function send(text: string, { limitMs = 5_000, metadata = new Metadata(), to = p
     metadata,
     expiresAt: performance.now() + limitMs,
   };
-  const sent = exchange.send(call, (error, response, trailer) => (error ? reject(error) : resolve({ response, trailer })));
+  const sent = callStream.send(call, (error, response, trailer) => (error ? reject(error) : resolve({ response, trailer })));
   return { outcome, cancel: sent.cancel };
 }
 
@@ -120,7 +120,7 @@ test('a call that its caller no longer waits for is cancelled where it runs, and
 
 test('a call that was given up before it was read does not begin', async () => {
   const raw = new GrpcClient(`127.0.0.1:${port}`, credentials.createInsecure());
-  const stream = raw.makeBidiStreamRequest(exchangePath, asIs, asIs, new Metadata());
+  const stream = raw.makeBidiStreamRequest(callStreamPath, asIs, asIs, new Metadata());
   const callOf = (id: number) => encodeFrame({ id, path, timeLeftMs: 1_000 }, Buffer.from(`"${id}"`));
   stream.write(Buffer.concat([callOf(1), callOf(2), encodeFrame({ id: 1 })]));
   const [message] = (await once(stream, 'data')) as [Buffer];
@@ -148,7 +148,7 @@ test('a server that closes answers the calls under way, and its clients then end
   onServed = () => undefined;
   const underWay = send('under way');
   await until(() => served.length === 1);
-  exchanges.close();
+  streams.close();
   const closed = Promise.withResolvers<void>();
   server.tryShutdown(() => closed.resolve());
   await turn();
@@ -162,7 +162,7 @@ test('a client that closes gets the answers of the calls under way', async () =>
   onServed = () => undefined;
   const underWay = send('under way');
   await until(() => served.length === 1);
-  exchange.close();
+  callStream.close();
   expect(() => send('too late')).toThrow('closed');
   served[0]?.reply(null, {});
   expect(await codeOf(underWay)).toBe(status.OK);
@@ -184,19 +184,19 @@ test('what one call does wrong fails that call alone', async () => {
   expect(await codeOf(waiting)).toBe(status.OK);
 });
 
-test('a server without exchanges says so, after which no call is carried', async () => {
+test('a server without call streams says so, after which no call is carried', async () => {
   const older = new Server();
   server.forceShutdown();
   server = older;
   channel.close();
   await bind();
-  expect(exchange.carries(Buffer.alloc(10))).toBe(true);
+  expect(callStream.carries(Buffer.alloc(10))).toBe(true);
   expect(await codeOf(send('x'))).toBe(status.UNIMPLEMENTED);
-  expect(exchange.carries(Buffer.alloc(10))).toBe(false);
+  expect(callStream.carries(Buffer.alloc(10))).toBe(false);
 });
 
 test('a large request is not carried', () => {
-  expect([1_000, 64 * 1024, 64 * 1024 + 1].map((bytes) => exchange.carries(Buffer.alloc(bytes)))).toEqual([true, true, false]);
+  expect([1_000, 64 * 1024, 64 * 1024 + 1].map((bytes) => callStream.carries(Buffer.alloc(bytes)))).toEqual([true, true, false]);
 });
 
 test('bytes that are no frame end their stream, not the server', async () => {
@@ -208,7 +208,7 @@ test('bytes that are no frame end their stream, not the server', async () => {
     Buffer.concat([Buffer.from('\x02\0\0\0'), none, Buffer.from('{{')]),
     Buffer.concat([Buffer.from('\x04\0\0\0'), none, Buffer.from('null')]),
   ]) {
-    const stream = raw.makeBidiStreamRequest(exchangePath, asIs, asIs, new Metadata());
+    const stream = raw.makeBidiStreamRequest(callStreamPath, asIs, asIs, new Metadata());
     stream.resume();
     stream.write(bytes);
     const [error] = (await once(stream, 'error')) as [ServiceError];

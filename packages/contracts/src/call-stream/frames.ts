@@ -1,7 +1,10 @@
 import { Metadata } from '@grpc/grpc-js';
 
-/** The stream that carries the calls between two processes. It is no method of a service, so that no proto describes it. */
-export const exchangePath = '/agentservice.v1.Exchange/Open';
+/**
+ * The stream that carries the calls between two processes. It is no method of a service, so that no proto describes it. Replicas of
+ * other versions know it by this name.
+ */
+export const callStreamPath = '/agentservice.v1.Exchange/Open';
 
 /** Metadata as JSON: values of names that end in `-bin` are base64. */
 type MetadataRecord = Readonly<Record<string, string>>;

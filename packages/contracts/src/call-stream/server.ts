@@ -8,7 +8,7 @@ import {
   type ServiceDefinition,
   status,
 } from '@grpc/grpc-js';
-import { decodeFrames, encodeFrame, exchangePath, type Frame, FrameWriter, fromRecord, type RequestHeader, toRecord } from './frames.ts';
+import { callStreamPath, decodeFrames, encodeFrame, type Frame, FrameWriter, fromRecord, type RequestHeader, toRecord } from './frames.ts';
 
 /** A call as handlers see it, whichever way it came. */
 export interface IncomingCall<Request> {
@@ -23,8 +23,8 @@ export type Reply<Response> = (error: Partial<GrpcError> | null, response?: Resp
 
 export type Handle<Request, Response> = (call: IncomingCall<Request>, reply: Reply<Response>) => void;
 
-/** The methods that a server serves over exchanges. */
-export interface ExchangedMethod {
+/** The methods that a server serves over call streams. */
+export interface StreamedMethod {
   readonly deserialize: (bytes: Buffer) => unknown;
   readonly serialize: (response: object) => Buffer;
   readonly handle: Handle<unknown, object>;
@@ -34,7 +34,7 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 const definition: ServiceDefinition = {
   Open: {
-    path: exchangePath,
+    path: callStreamPath,
     requestStream: true,
     responseStream: true,
     requestSerialize: asIs,
@@ -46,8 +46,8 @@ const definition: ServiceDefinition = {
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
-/** Serves the methods, by their paths, over exchanges. `close` lets the clients end their streams, each after its calls under way. */
-export function serveExchanges(server: Server, methods: ReadonlyMap<string, ExchangedMethod>): { close(): void } {
+/** Serves the methods, by their paths, over call streams. `close` lets the clients end their streams, each after its calls under way. */
+export function serveCallStreams(server: Server, methods: ReadonlyMap<string, StreamedMethod>): { close(): void } {
   const writers = new Set<FrameWriter>();
   let isClosing = false;
   const open: handleBidiStreamingCall<Buffer, Buffer> = (stream) => {
@@ -66,7 +66,7 @@ export function serveExchanges(server: Server, methods: ReadonlyMap<string, Exch
   };
 }
 
-function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<string, ExchangedMethod>): void {
+function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<string, StreamedMethod>): void {
   const calls = new Map<number, StreamedCall>();
   let hasEnded = false;
   const endWhenDone = () => {
@@ -143,7 +143,7 @@ class StreamedCall extends EventEmitter<{ cancelled: [] }> implements IncomingCa
   }
 }
 
-function run({ deserialize, serialize, handle }: ExchangedMethod, call: StreamedCall, body: Buffer, reply: (bytes: Buffer) => void): void {
+function run({ deserialize, serialize, handle }: StreamedMethod, call: StreamedCall, body: Buffer, reply: (bytes: Buffer) => void): void {
   try {
     call.request = deserialize(body);
   } catch (cause) {
@@ -156,7 +156,7 @@ function run({ deserialize, serialize, handle }: ExchangedMethod, call: Streamed
 /** The client's limit of a message, without the frame around it. A larger one would end the stream with all of its calls. */
 const maxResponseBytes = 8 * 1024 * 1024 - 64 * 1024;
 
-function success(id: number, serialize: ExchangedMethod['serialize'], response: object, trailer: Metadata | undefined): Buffer {
+function success(id: number, serialize: StreamedMethod['serialize'], response: object, trailer: Metadata | undefined): Buffer {
   let body: Buffer;
   try {
     body = serialize(response);

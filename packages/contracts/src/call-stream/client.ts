@@ -6,12 +6,12 @@ import {
   type StatusObject,
   status,
 } from '@grpc/grpc-js';
-import { decodeFrames, encodeFrame, exchangePath, FrameWriter, fromRecord, type ResponseHeader, toRecord } from './frames.ts';
+import { callStreamPath, decodeFrames, encodeFrame, FrameWriter, fromRecord, type ResponseHeader, toRecord } from './frames.ts';
 
 /** Called once with the outcome of a call. */
 export type Answered = (error: GrpcError | null, response: object | undefined, trailer: Metadata) => void;
 
-interface ExchangedCall {
+interface OutgoingCall {
   readonly method: Pick<MethodDefinition<object, object>, 'path' | 'responseDeserialize'>;
   readonly body: Buffer;
   readonly metadata: Metadata;
@@ -26,7 +26,7 @@ const maxBodyBytes = 64 * 1024;
  * The calls of one client to one replica, over one stream that stays open: opening a stream for each call costs both processes more
  * than the rest of the call. A stream that is lost fails its calls as unavailable, and the next call opens another.
  */
-export class Exchange {
+export class CallStream {
   readonly #channel: ChannelInterface;
   #connection: Connection | undefined;
   #isSupported = true;
@@ -36,13 +36,13 @@ export class Exchange {
     this.#channel = channel;
   }
 
-  /** False for a large request, and towards a replica of a version before exchanges. */
+  /** False for a large request, and towards a replica of a version before call streams. */
   carries(body: Buffer): boolean {
     return this.#isSupported && body.length <= maxBodyBytes;
   }
 
   /** Throws where the channel is closed. */
-  send(call: ExchangedCall, answered: Answered): { cancel(): void } {
+  send(call: OutgoingCall, answered: Answered): { cancel(): void } {
     if (this.#isClosed) throw new Error('the client is closed');
     if (!this.#connection?.isOpen) {
       this.#connection = new Connection(this.#channel, () => {
@@ -78,7 +78,7 @@ class Connection {
   #hasEnded = false;
 
   constructor(channel: ChannelInterface, onUnsupported: () => void) {
-    const stream = channel.createCall(exchangePath, Number.POSITIVE_INFINITY, undefined, null, undefined);
+    const stream = channel.createCall(callStreamPath, Number.POSITIVE_INFINITY, undefined, null, undefined);
     this.#stream = stream;
     this.#writer = new FrameWriter((message, callback) => stream.sendMessageWithContext({ callback }, message));
     stream.start(new Metadata(), {
@@ -95,7 +95,7 @@ class Connection {
     stream.startRead();
   }
 
-  send(call: ExchangedCall, answered: Answered): { cancel(): void } {
+  send(call: OutgoingCall, answered: Answered): { cancel(): void } {
     this.#lastId += 1;
     const id = this.#lastId;
     const timeLeftMs = Math.max(0, call.expiresAt - performance.now());
@@ -154,7 +154,7 @@ class Connection {
   }
 }
 
-function conclude({ method }: ExchangedCall, answered: Answered, { code, details, metadata }: ResponseHeader, body: Buffer): void {
+function conclude({ method }: OutgoingCall, answered: Answered, { code, details, metadata }: ResponseHeader, body: Buffer): void {
   const trailer = fromRecord(metadata);
   if (code !== undefined) answered(grpcError(code, details, trailer), undefined, trailer);
   else {
