@@ -18,7 +18,7 @@ export { type Cursors, createCursors, lastOf, limitOf, type Page } from './curso
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';
-export { auditMessage, relayAudit, writeAudit } from './outbox/audit.ts';
+export { type AuditPayload, auditMessage, relayAudit, writeAudit } from './outbox/audit.ts';
 export { boundChangesJson } from './outbox/audit-bounds.ts';
 export { eventTopic, openEventRelay, writeEvents } from './outbox/events.ts';
 export { deadLettersTable, type OutboxMessage, outboxMethods, outboxTable, writeOutbox } from './outbox/outbox.ts';

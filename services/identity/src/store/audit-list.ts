@@ -1,19 +1,7 @@
-import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
+import { type AuditPayload, type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 
-export interface AuditRow {
-  id: string;
-  environment: string;
-  createdAt: string;
-  actorType: string;
-  actorId: string;
-  actorKeyId: string;
-  action: string;
-  targetType: string;
-  targetId: string;
-  outcome: string;
-  requestId: string;
-  changesJson: string;
-}
+/** An entry of the list, whose reader's organization is known. */
+export type AuditRow = Omit<AuditPayload, 'organizationId'>;
 
 export interface AuditFilter {
   actor: string;
