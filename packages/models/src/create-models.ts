@@ -13,7 +13,7 @@ export interface ModelsOptions {
   /** The environment from which the keys named by `api_key_env` are read, once. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Calls of a model in one answer; 12 by default. */
-  readonly maxSteps?: number;
+  readonly maxModelCalls?: number;
   readonly conditions?: Partial<Conditions>;
   /** How the built-in provider writes numbers, as `de-DE`; English by default. */
   readonly locale?: string;
@@ -27,7 +27,7 @@ const probePauseMs = 5_000;
 export function createModels(
   process: ProcessContext,
   file: ModelsFile,
-  { env, maxSteps = 12, conditions: overrides, locale }: ModelsOptions,
+  { env, maxModelCalls = 12, conditions: overrides, locale }: ModelsOptions,
 ): Models {
   const conditions = { ...realConditions, ...overrides };
   const transport = createTransport();
@@ -49,7 +49,7 @@ export function createModels(
   function providerOf(name: Tier, tier: TierModels): Provider {
     if (tier.endpoints.length === 0) return builtInProvider;
     const endpoints = tier.endpoints.map((endpoint) => endpointOf(name, endpoint));
-    return remoteProvider({ tier, endpoints, maxSteps, conditions });
+    return remoteProvider({ tier, endpoints, maxModelCalls, conditions });
   }
 
   const providers = new Map(tiers.map((tier) => [tier, providerOf(tier, file.tiers[tier])]));

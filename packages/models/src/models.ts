@@ -37,8 +37,8 @@ export interface Tool {
   readonly parameters: JsonSchema;
   /**
    * Returns text for the model, also for an impossible request. An exception ends
-   * the answer. Calls of one step run at the same time. `isPreparation`: the call
-   * is a step of the answer, but none of its queries; only the provider can say so.
+   * the answer. The calls of one output run at the same time. `isPreparation`: the call
+   * is recorded, but is none of the answer's queries; only the provider can say so.
    */
   run(input: unknown, signal: AbortSignal, options?: { readonly isPreparation?: boolean }): Promise<string>;
 }

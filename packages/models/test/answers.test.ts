@@ -159,7 +159,7 @@ describe('an answer in JSON', () => {
     expect((await askJson(stream)).content).toBe('I cannot say.');
   });
 
-  test('has no text of the steps before it', async () => {
+  test('has no text of the outputs before it', async () => {
     const tool = { name: 'query', description: '', parameters: {}, run: async () => '12' };
     model.follow((request) =>
       request.messages.at(-1)?.role === 'tool'

@@ -19,7 +19,7 @@ export interface TestModelsOptions {
   readonly endpoints: readonly Partial<Endpoint>[];
   readonly tier?: Partial<TierModels>;
   readonly env?: Record<string, string>;
-  readonly maxSteps?: number;
+  readonly maxModelCalls?: number;
   readonly conditions?: Partial<Conditions>;
 }
 
@@ -36,7 +36,7 @@ export const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
 const logger = createLogger('models-test', 'silent');
 
 /** Models with the endpoints of a test as the Fast tier, and the analyst as the others. Pauses are recorded and take no time. */
-export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: TestModelsOptions): TestModels {
+export function testModels({ endpoints, tier, env = {}, maxModelCalls, conditions }: TestModelsOptions): TestModels {
   const logged: string[] = [];
   const pauses: number[] = [];
   const metrics = createMetrics('models-test');
@@ -58,7 +58,7 @@ export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: 
   };
   const models = createModels(process, file, {
     env,
-    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxModelCalls === undefined ? {} : { maxModelCalls }),
     conditions: {
       monotonicNow: () => now,
       random: () => 0,

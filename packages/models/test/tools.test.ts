@@ -38,12 +38,12 @@ function tool(
   };
 }
 
-/** Scripts one reply for each step; returns the requests of the steps. */
-function steps(...script: ModelReply[]): ChatRequest[] {
+/** Scripts one reply for each call of the model; returns the requests. */
+function outputs(...script: ModelReply[]): ChatRequest[] {
   const requests: ChatRequest[] = [];
   model.follow((request) => {
     requests.push(request);
-    return script[requests.length - 1] ?? { kind: 'text', text: 'too many steps' };
+    return script[requests.length - 1] ?? { kind: 'text', text: 'too many calls' };
   });
   return requests;
 }
@@ -55,8 +55,8 @@ const ways = (['openai-compatible', 'anthropic'] as const).flatMap((provider) =>
 describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream }) => {
   const openThis = (options: Omit<TestModelsOptions, 'endpoints'> = {}) => open({ ...options, endpoint: { provider } }).models;
 
-  test('are run side by side, their results go back to the model, and the tokens of all steps count', async () => {
-    const requests = steps(
+  test('are run side by side, their results go back to the model, and the tokens of all calls of the model count', async () => {
+    const requests = outputs(
       { kind: 'tools', text: 'Let me look.', calls: [query('select 1'), query('select 2')], usage: usage(100, 10) },
       { kind: 'tools', calls: [query('select 3')], usage: usage(200, 20) },
       { kind: 'text', text: 'There are 12.', usage: usage(300, 30) },
@@ -83,8 +83,8 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
     expect(JSON.stringify(requests[1]?.system ?? requests[1]?.messages[0])).not.toContain('rows of');
   });
 
-  test('a failure in a later step repeats that step alone: no tool runs twice, and the reader gets the text again', async () => {
-    const requests = steps(
+  test('a failure in a later call of the model repeats that call alone: no tool runs twice, and the reader gets the text again', async () => {
+    const requests = outputs(
       { kind: 'tools', text: 'Let me look.', calls: [query('select 1')], usage: usage(100, 10) },
       stream ? { kind: 'unfinished', text: 'There are a', by: 'cut' } : { kind: 'failure', status: 503 },
       { kind: 'text', text: 'There are 12.', usage: usage(200, 20) },
@@ -98,32 +98,32 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
   });
 
   test('an unknown name is reported to the model', async () => {
-    const requests = steps({ kind: 'tools', calls: [{ name: 'drop_all', arguments: {} }] }, { kind: 'text', text: 'Sorry.' });
+    const requests = outputs({ kind: 'tools', calls: [{ name: 'drop_all', arguments: {} }] }, { kind: 'text', text: 'Sorry.' });
     const database = tool('query', () => '');
     expect(await ask(openThis(), { stream, tools: [database] })).toMatchObject({ content: 'Sorry.' });
     expect(database.inputs).toEqual([]);
     expect(JSON.stringify(requests[1]?.messages)).toContain('There is no tool of that name. There are: query.');
   });
 
-  test('at the last step the model may only answer', async () => {
-    const requests = steps(
+  test('at the last call the model may only answer', async () => {
+    const requests = outputs(
       { kind: 'tools', calls: [query('select 1')] },
       { kind: 'tools', calls: [query('select 2')] },
       { kind: 'text', text: 'As far as I got: 1.' },
     );
     const database = tool('query', () => '1');
-    const answer = await ask(openThis({ maxSteps: 3 }), { stream, tools: [database] });
+    const answer = await ask(openThis({ maxModelCalls: 3 }), { stream, tools: [database] });
     expect(answer.content).toBe('As far as I got: 1.');
     const choices = requests.map(({ tool_choice }) => JSON.stringify(tool_choice ?? null));
     expect(choices[2]).toMatch(/none/);
     expect(choices.slice(0, 2).join()).not.toMatch(/none/);
   });
 
-  test('a model that only ever calls tools ends as a failure, within its steps', async () => {
+  test('a model that only ever calls tools ends as a failure, within its calls', async () => {
     model.follow(() => ({ kind: 'tools', calls: [query('select 1')] }));
     const before = model.calls.length;
     const database = tool('query', () => '1');
-    await expect(ask(openThis({ maxSteps: 4 }), { stream, tools: [database] })).rejects.toMatchObject({
+    await expect(ask(openThis({ maxModelCalls: 4 }), { stream, tools: [database] })).rejects.toMatchObject({
       code: 'provider_error',
       details: { reason: 'empty' },
     });
@@ -136,7 +136,7 @@ const streamed = [false, true].map((stream) => ({ stream }));
 
 describe.each(streamed)('streamed $stream', ({ stream }) => {
   test.each(['{"sql": "sel', '[1]', '"select 1"', 'null'])('arguments other than an object are reported and not run: %s', async (text) => {
-    const requests = steps({ kind: 'tools', calls: [{ name: 'query', arguments: text }] }, { kind: 'text', text: 'Sorry.' });
+    const requests = outputs({ kind: 'tools', calls: [{ name: 'query', arguments: text }] }, { kind: 'text', text: 'Sorry.' });
     const database = tool('query', () => '');
     expect(await ask(open().models, { stream, tools: [database] })).toMatchObject({ content: 'Sorry.' });
     expect(database.inputs).toEqual([]);
@@ -144,14 +144,14 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('no arguments are an empty object', async () => {
-    steps({ kind: 'tools', calls: [{ name: 'query', arguments: '' }] }, { kind: 'text', text: 'Done.' });
+    outputs({ kind: 'tools', calls: [{ name: 'query', arguments: '' }] }, { kind: 'text', text: 'Done.' });
     const database = tool('query', () => '');
     await ask(open().models, { stream, tools: [database] });
     expect(database.inputs).toEqual([{}]);
   });
 
-  test('of many calls in one step the first sixteen are run, and the others get an error that says so', async () => {
-    const requests = steps(
+  test('of many calls in one output the first sixteen are run, and the others get an error that says so', async () => {
+    const requests = outputs(
       { kind: 'tools', calls: Array.from({ length: 40 }, (_, number) => query(`select ${number}`)) },
       { kind: 'text', text: 'Done.' },
     );
@@ -162,7 +162,7 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('an error of a tool ends the answer with it, and aborts the other calls', async () => {
-    steps({ kind: 'tools', calls: [query('fail'), query('wait')] });
+    outputs({ kind: 'tools', calls: [query('fail'), query('wait')] });
     const failure = new Error('may have been written');
     let ended: unknown;
     const database = tool('query', async ({ sql }, signal) => {
@@ -179,7 +179,7 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('an abort of the caller ends the answer while a tool ignores its signal', async () => {
-    steps({ kind: 'tools', calls: [query('select 1')] });
+    outputs({ kind: 'tools', calls: [query('select 1')] });
     const abort = new AbortController();
     const reason = new Error('no longer needed');
     const blocking = tool('query', () => {
@@ -190,7 +190,7 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('a result that is too long is cut with a note, and with a full prompt the model must answer', async () => {
-    const requests = steps(
+    const requests = outputs(
       { kind: 'tools', calls: [query('1'), query('2'), query('3'), query('4'), query('5')] },
       { kind: 'text', text: 'It is much.' },
     );

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../models-file.ts';
-import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, StepDraft } from './chat.ts';
+import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
 import { isJsonObject, objectsIn, textIn } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
 
@@ -53,7 +53,7 @@ const sentTool = ({ name, description, parameters }: ChatRequest['tools'][number
   input_schema: parameters,
 });
 
-function readAnswer(answer: JsonObject, draft: StepDraft): void {
+function readAnswer(answer: JsonObject, draft: OutputDraft): void {
   if (answer['type'] === 'error') throw reportedFailure(answer['error']);
   if (!Array.isArray(answer['content'])) throw new ModelFailure('malformed', { code: 'no_content' });
   for (const [index, block] of objectsIn(answer['content']).entries()) beginBlock({ index, content_block: block }, draft);
@@ -63,7 +63,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
   draft.isComplete = true;
 }
 
-function readEvent(event: JsonObject, draft: StepDraft): void {
+function readEvent(event: JsonObject, draft: OutputDraft): void {
   switch (event['type']) {
     case 'message_start':
       beginMessage(event['message'], draft);
@@ -86,13 +86,13 @@ function readEvent(event: JsonObject, draft: StepDraft): void {
   }
 }
 
-function beginMessage(message: unknown, draft: StepDraft): void {
+function beginMessage(message: unknown, draft: OutputDraft): void {
   if (!isJsonObject(message)) return;
   draft.model = textIn(message['model']);
   readUsage(message['usage'], draft);
 }
 
-function beginBlock({ index, content_block: block }: JsonObject, draft: StepDraft): void {
+function beginBlock({ index, content_block: block }: JsonObject, draft: OutputDraft): void {
   if (!isJsonObject(block)) return;
   draft.addText(textIn(block['text']));
   draft.reasoning += textIn(block['thinking']);
@@ -103,7 +103,7 @@ function beginBlock({ index, content_block: block }: JsonObject, draft: StepDraf
   draft.addCall({ index: Number(index), id: textIn(id), name: textIn(name), arguments: isWhole ? JSON.stringify(input) : '' });
 }
 
-function continueBlock({ index, delta }: JsonObject, draft: StepDraft): void {
+function continueBlock({ index, delta }: JsonObject, draft: OutputDraft): void {
   if (!isJsonObject(delta)) return;
   draft.addText(textIn(delta['text']));
   draft.reasoning += textIn(delta['thinking']);
@@ -112,7 +112,7 @@ function continueBlock({ index, delta }: JsonObject, draft: StepDraft): void {
 }
 
 /** Tokens read from and written to a cache are counted beside the others. */
-function readUsage(usage: unknown, draft: StepDraft): void {
+function readUsage(usage: unknown, draft: OutputDraft): void {
   if (!isJsonObject(usage)) return;
   const { input_tokens: input, output_tokens: output } = usage;
   const cached = [usage['cache_creation_input_tokens'], usage['cache_read_input_tokens']];
@@ -120,7 +120,7 @@ function readUsage(usage: unknown, draft: StepDraft): void {
   if (typeof output === 'number') draft.outputTokens = output;
 }
 
-function finish(reason: unknown, draft: StepDraft): void {
+function finish(reason: unknown, draft: OutputDraft): void {
   if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') draft.finish = 'length';
   else if (typeof reason === 'string') draft.finish = reason === 'refusal' ? 'filtered' : 'other';
 }

@@ -40,7 +40,7 @@ export interface ChatRequest {
 type Finish = 'length' | 'filtered' | 'other';
 
 /** The result of one call of a model. */
-export interface Step {
+export interface ModelOutput {
   /** The model as the provider names it; empty where it does not. */
   readonly model: string;
   readonly text: string;
@@ -52,7 +52,7 @@ export interface Step {
   readonly outputTokens: unknown;
 }
 
-export interface StepListener {
+export interface OutputListener {
   /** A piece of text of a streamed answer. */
   onText(text: string): void;
   /** Any event of a stream. */
@@ -65,9 +65,9 @@ export interface ModelInterface {
   headers(apiKey: string | undefined): Record<string, string>;
   body(request: ChatRequest): Record<string, unknown>;
   /** Reads a whole answer. Throws a ModelFailure for anything else. */
-  readAnswer(answer: JsonObject, draft: StepDraft): void;
+  readAnswer(answer: JsonObject, draft: OutputDraft): void;
   /** Reads one event of a stream. */
-  readEvent(event: JsonObject, draft: StepDraft): void;
+  readEvent(event: JsonObject, draft: OutputDraft): void;
 }
 
 /** The longest answer in characters, above any length that models are asked for. */
@@ -88,7 +88,7 @@ interface CallDraft {
 }
 
 /** The parts of an answer that have been read so far. */
-export class StepDraft {
+export class OutputDraft {
   inputTokens: unknown;
   outputTokens: unknown;
   finish: Finish = 'other';
@@ -122,7 +122,7 @@ export class StepDraft {
     this.#onText(piece);
   }
 
-  step(): Step {
+  output(): ModelOutput {
     if (!this.isComplete) throw new ModelFailure('cut');
     this.#pass(this.#cleaner.flush());
     const { reasoning, finish, inputTokens, outputTokens } = this;

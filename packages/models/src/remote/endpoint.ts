@@ -1,6 +1,6 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Breaker } from './breaker.ts';
-import type { ChatRequest, Step } from './chat.ts';
+import type { ChatRequest, ModelOutput } from './chat.ts';
 import { ModelFailure } from './failure.ts';
 import type { RemoteModel } from './transport.ts';
 
@@ -14,7 +14,7 @@ export interface RemoteEndpoint {
   readonly name: string;
   readonly breaker: Breaker;
   /** One attempt. Rejects with a ModelFailure, or with the signal's reason if that ended it. */
-  call(request: ChatRequest, listener: CallListener): Promise<Step>;
+  call(request: ChatRequest, listener: CallListener): Promise<ModelOutput>;
 }
 
 interface EndpointOptions {
@@ -34,28 +34,28 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
   let hasJsonMode = true;
 
   /** A provider that does not know the JSON mode refuses the request, and is asked without it from then on. */
-  async function call(request: ChatRequest, listener: CallListener): Promise<Step> {
+  async function call(request: ChatRequest, listener: CallListener): Promise<ModelOutput> {
     if (!request.json || !hasJsonMode) return callOnce({ ...request, json: false }, listener);
     try {
       return await callOnce(request, listener);
     } catch (cause) {
       if (!(cause instanceof ModelFailure) || cause.kind !== 'refused') throw cause;
-      const step = await callOnce({ ...request, json: false }, listener);
+      const output = await callOnce({ ...request, json: false }, listener);
       hasJsonMode = false;
-      return step;
+      return output;
     }
   }
 
-  async function callOnce(request: ChatRequest, { signal, onText }: CallListener): Promise<Step> {
+  async function callOnce(request: ChatRequest, { signal, onText }: CallListener): Promise<ModelOutput> {
     const began = performance.now();
     const duration = () => performance.now() - began;
-    const { step: answered, abort } = model.call(request, { onText, onProgress: () => limit.progress() });
+    const { output: answered, abort } = model.call(request, { onText, onProgress: () => limit.progress() });
     const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: request.stream ? streamLimitFactor * timeoutMs : timeoutMs }, abort);
     try {
-      const step = await answered;
-      requireAnswer(step, request.mustAnswer);
+      const output = await answered;
+      requireAnswer(output, request.mustAnswer);
       meters.succeeded(name, duration());
-      return { ...step, model: step.model || modelName };
+      return { ...output, model: output.model || modelName };
     } catch (cause) {
       if (signal.aborted) {
         meters.aborted(name, duration());
@@ -71,7 +71,7 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
   return { name, breaker, call };
 }
 
-function requireAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
+function requireAnswer({ text, calls, finish }: ModelOutput, mustAnswer: boolean): void {
   if (finish === 'filtered') throw new ModelFailure('filtered');
   if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
   throw new ModelFailure(finish === 'length' ? 'exhausted' : 'empty');

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../models-file.ts';
-import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, StepDraft } from './chat.ts';
+import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
 import { isJsonObject, objectsIn, textIn } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
 
@@ -47,7 +47,7 @@ const sentTool = ({ name, description, parameters }: ChatRequest['tools'][number
   function: { name, description, parameters },
 });
 
-function readAnswer(answer: JsonObject, draft: StepDraft): void {
+function readAnswer(answer: JsonObject, draft: OutputDraft): void {
   failIfReported(answer);
   const [choice] = objectsIn(answer['choices']);
   const message = choice?.['message'];
@@ -61,7 +61,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
   draft.isComplete = true;
 }
 
-function readEvent(event: JsonObject, draft: StepDraft): void {
+function readEvent(event: JsonObject, draft: OutputDraft): void {
   failIfReported(event);
   draft.model ||= textIn(event['model']);
   readUsage(event, draft);
@@ -79,13 +79,13 @@ function failIfReported({ error }: JsonObject): void {
   if (error !== undefined && error !== null) throw reportedFailure(error);
 }
 
-function readUsage({ usage }: JsonObject, draft: StepDraft): void {
+function readUsage({ usage }: JsonObject, draft: OutputDraft): void {
   if (!isJsonObject(usage)) return;
   draft.inputTokens = usage['prompt_tokens'];
   draft.outputTokens = usage['completion_tokens'];
 }
 
-function finish({ finish_reason: reason }: JsonObject, draft: StepDraft): void {
+function finish({ finish_reason: reason }: JsonObject, draft: OutputDraft): void {
   if (typeof reason !== 'string') return;
   draft.isComplete = true;
   if (reason === 'length') draft.finish = 'length';
@@ -93,7 +93,7 @@ function finish({ finish_reason: reason }: JsonObject, draft: StepDraft): void {
 }
 
 /** The text, which is in `refusal` where the model refuses to answer. */
-function readMessage({ content, refusal, reasoning_content, reasoning }: JsonObject, draft: StepDraft): void {
+function readMessage({ content, refusal, reasoning_content, reasoning }: JsonObject, draft: OutputDraft): void {
   draft.reasoning += textIn(reasoning_content ?? reasoning);
   draft.addText(textIn(content));
   for (const part of objectsIn(content)) {
@@ -104,7 +104,7 @@ function readMessage({ content, refusal, reasoning_content, reasoning }: JsonObj
 }
 
 /** A call, or the next piece of one. */
-function readCall(piece: JsonObject, draft: StepDraft): void {
+function readCall(piece: JsonObject, draft: OutputDraft): void {
   const called = isJsonObject(piece['function']) ? piece['function'] : {};
   const [id, name] = [textIn(piece['id']), textIn(called['name'])];
   const index = typeof piece['index'] === 'number' ? piece['index'] : undefined;
@@ -119,7 +119,7 @@ function readCall(piece: JsonObject, draft: StepDraft): void {
  * The call that a piece continues: the one with its index, which some servers leave out and others repeat for every call, so that another id or
  * name begins another call.
  */
-function continuedCall({ id, name, index }: { id: string; name: string; index: number | undefined }, { calls }: StepDraft) {
+function continuedCall({ id, name, index }: { id: string; name: string; index: number | undefined }, { calls }: OutputDraft) {
   const isCandidate = (call: (typeof calls)[number]) => (index === undefined ? id === '' || call.id === id : call.index === index);
   if (index === undefined && id === '' && name !== '') return undefined;
   const candidate = calls.findLast(isCandidate);

@@ -1,7 +1,7 @@
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
 import type { TierModels } from '../models-file.ts';
 import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
-import type { ChatMessage, Step } from './chat.ts';
+import type { ChatMessage, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
 import { type Conditions, createRoute } from './route.ts';
 import { runTools } from './tools.ts';
@@ -10,14 +10,14 @@ interface RemoteProviderOptions {
   readonly tier: Pick<TierModels, 'contextTokens' | 'maxOutputTokens'>;
   readonly endpoints: readonly RemoteEndpoint[];
   /** Calls of the model in one answer; at the last of them it has to answer. */
-  readonly maxSteps: number;
+  readonly maxModelCalls: number;
   readonly conditions: Conditions;
 }
 
 /** The part of the room for the prompt that one result of a tool may use. */
 const resultShare = 1 / 4;
 
-/** Answers with the models of a tier, in several steps where they use tools. A failure repeats one step, never the tools of those before. */
+/** Answers with the models of a tier, in several calls of a model where it uses tools. A failure repeats one call, never the tools of those before. */
 export function remoteProvider(options: RemoteProviderOptions): Provider {
   return {
     async answer(request, answerOptions) {
@@ -37,7 +37,7 @@ async function answer(
   request: ModelRequest,
   { signal, onDelta, onRestart }: AnswerOptions,
 ): Promise<ModelAnswer> {
-  const { tier, endpoints, maxSteps, conditions } = options;
+  const { tier, endpoints, maxModelCalls, conditions } = options;
   const { tools, stream } = request;
   const toolTokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
   const room = tier.contextTokens - tier.maxOutputTokens - toolTokens;
@@ -52,15 +52,16 @@ async function answer(
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   for (let number = 1; ; number += 1) {
-    const mustAnswer = number >= maxSteps || promptTokens > room;
-    const step = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
-    usage = addUsage(usage, step, promptTokens + toolTokens);
-    transcript.finish(step.text);
-    if (step.calls.length === 0 || mustAnswer) return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: step.model };
-    const exchange = await runTools(tools, step, { signal, resultBytes });
-    messages.push(...exchange.messages);
+    const mustAnswer = number >= maxModelCalls || promptTokens > room;
+    const output = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
+    usage = addUsage(usage, output, promptTokens + toolTokens);
+    transcript.finish(output.text);
+    if (output.calls.length === 0 || mustAnswer)
+      return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: output.model };
+    const outcome = await runTools(tools, output, { signal, resultBytes });
+    messages.push(...outcome.messages);
     promptTokens +=
-      messageTokens(step.text + JSON.stringify(step.calls)) + exchange.results.reduce((sum, one) => sum + messageTokens(one), 0);
+      messageTokens(output.text + JSON.stringify(output.calls)) + outcome.results.reduce((sum, one) => sum + messageTokens(one), 0);
   }
 }
 
@@ -71,8 +72,8 @@ interface Usage {
 
 const mostTokens = 1_000_000_000;
 
-/** Adds the tokens of a step: the provider's count where it is plausible, an estimate otherwise. */
-function addUsage(sum: Usage, { inputTokens, outputTokens, text, reasoning, calls }: Step, promptTokens: number): Usage {
+/** Adds the tokens of a call: the provider's count where it is plausible, an estimate otherwise. */
+function addUsage(sum: Usage, { inputTokens, outputTokens, text, reasoning, calls }: ModelOutput, promptTokens: number): Usage {
   const output = [text, reasoning, ...calls.map((call) => call.name + call.arguments)].join('');
   return {
     inputTokens: sum.inputTokens + plausible(inputTokens, () => promptTokens),
@@ -85,14 +86,14 @@ function plausible(count: unknown, estimate: () => number): number {
   return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 && count <= mostTokens ? count : estimate();
 }
 
-const betweenSteps = '\n\n';
+const betweenOutputs = '\n\n';
 
-/** The text of an answer over its steps; always equal to what a reader of its deltas has. */
+/** The text of an answer, from all outputs of the model; always equal to what a reader of its deltas has. */
 interface Transcript {
   /** A call of the model begins; the unfinished text of a failed call is void. */
   begin(): void;
   add(text: string): void;
-  /** The step has ended; its text is final. */
+  /** The output has ended; its text is final. */
   finish(text: string): void;
   /** The answer has ended; returns its text. */
   end(): string;
@@ -102,7 +103,7 @@ function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' 
   let finished = '';
   let current = '';
 
-  const lead = () => (finished !== '' && current === '' ? betweenSteps : '');
+  const lead = () => (finished !== '' && current === '' ? betweenOutputs : '');
 
   return {
     begin() {
@@ -125,7 +126,7 @@ function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' 
   };
 }
 
-/** The text of the last step, as one JSON block. A reader gets it whole, since no part of it can be parsed. */
+/** The text of the last output, as one JSON block. A reader gets it whole, since no part of it can be parsed. */
 function createJsonTranscript(onDelta: (text: string) => void): Transcript {
   let last = '';
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@agent-service/contracts';
 import type { Breaker } from './breaker.ts';
-import type { ChatRequest, Step } from './chat.ts';
+import type { ChatRequest, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
 import { ModelFailure } from './failure.ts';
 
@@ -17,35 +17,35 @@ interface Route {
   /** The endpoint of the last success. */
   readonly endpoint: string;
   /** One call of a model, with retries and fallbacks; rejects with `provider_error`. Begins at the endpoint of the last success. */
-  call(request: ChatRequest, listener: RouteListener): Promise<Step>;
+  call(request: ChatRequest, listener: RouteListener): Promise<ModelOutput>;
 }
 
-type Outcome = { step: Step } | { failure: ModelFailure | undefined };
+type Outcome = { output: ModelOutput } | { failure: ModelFailure | undefined };
 
 export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Conditions): Route {
   let at = 0;
 
-  async function call(request: ChatRequest, listener: RouteListener): Promise<Step> {
+  async function call(request: ChatRequest, listener: RouteListener): Promise<ModelOutput> {
     const began = at;
     const breakers = endpoints.slice(began).map(({ breaker }) => breaker);
     for (const wait of [untilProbe, untilProbed]) {
       const outcome = await tryAll(request, listener);
-      if ('step' in outcome) return outcome.step;
+      if ('output' in outcome) return outcome.output;
       if (outcome.failure) throw noAnswer(outcome.failure);
       await wait(breakers, conditions, listener.signal);
       at = began;
     }
     const outcome = await tryAll(request, listener);
-    if ('step' in outcome) return outcome.step;
+    if ('output' in outcome) return outcome.output;
     throw noAnswer(outcome.failure);
   }
 
-  /** Without a failure and a step, all breakers are open. */
+  /** Without a failure and an output, all breakers are open. */
   async function tryAll(request: ChatRequest, listener: RouteListener): Promise<Outcome> {
     let failure: ModelFailure | undefined;
     for (; at < endpoints.length; at += 1) {
       const outcome = await tryEndpoint(request, listener);
-      if ('step' in outcome) return outcome;
+      if ('output' in outcome) return outcome;
       failure = outcome.failure ?? failure;
     }
     return { failure };
@@ -56,7 +56,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     let failure: ModelFailure | undefined;
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await tryOnce(request, listener, attempts > 1 && isLast);
-      if ('step' in outcome || outcome.failure === undefined) return 'step' in outcome ? outcome : { failure };
+      if ('output' in outcome || outcome.failure === undefined) return 'output' in outcome ? outcome : { failure };
       failure = outcome.failure;
       const pauseMs = pauseBeforeRetry(failure, attempts, conditions.random);
       if (pauseMs === undefined) return { failure };
@@ -64,16 +64,16 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     }
   }
 
-  /** Without a failure and a step, the endpoint's breaker is open. */
+  /** Without a failure and an output, the endpoint's breaker is open. */
   async function tryOnce(request: ChatRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
     const endpoint = endpoints[at];
     const permit = endpoint?.breaker.enter({ continues });
     if (!endpoint || !permit) return { failure: undefined };
     listener.onAttempt();
     try {
-      const step = await endpoint.call(request, listener);
+      const output = await endpoint.call(request, listener);
       permit.succeed();
-      return { step };
+      return { output };
     } catch (cause) {
       if (!(cause instanceof ModelFailure) || !cause.countsAgainstEndpoint) permit.drop();
       else permit.fail();

@@ -1,8 +1,8 @@
 import { abortable } from '@agent-service/work';
 import type { Tool } from '../models.ts';
-import type { ChatMessage, Step, ToolCall } from './chat.ts';
+import type { ChatMessage, ModelOutput, ToolCall } from './chat.ts';
 
-/** Calls of one step, each of which may be a query; models rarely send more. */
+/** Calls of one output, each of which may be a query; models rarely send more. */
 const maxCalls = 16;
 
 interface RunOptions {
@@ -19,20 +19,20 @@ interface CheckedCall {
   readonly fault: string;
 }
 
-interface ToolExchange {
+interface ToolsOutcome {
   readonly messages: readonly ChatMessage[];
   readonly results: readonly string[];
 }
 
-/** Runs the calls of one step at the same time. The first that throws ends the others and the answer. */
-export async function runTools(tools: readonly Tool[], step: Step, { signal, resultBytes }: RunOptions): Promise<ToolExchange> {
-  const checked = step.calls.map((call, index) => check(tools, call, index));
+/** Runs the calls of one output at the same time. The first that throws ends the others and the answer. */
+export async function runTools(tools: readonly Tool[], output: ModelOutput, { signal, resultBytes }: RunOptions): Promise<ToolsOutcome> {
+  const checked = output.calls.map((call, index) => check(tools, call, index));
   const abort = new AbortController();
   const both = AbortSignal.any([signal, abort.signal]);
   try {
     const outputs = await abortable(Promise.all(checked.map((one) => run(one, both))), signal);
     const results = outputs.map((output) => clip(output, resultBytes));
-    return { messages: [callsMessage(step, checked), resultsMessage(checked, results)], results };
+    return { messages: [callsMessage(output, checked), resultsMessage(checked, results)], results };
   } catch (cause) {
     abort.abort(cause);
     throw cause;
@@ -67,7 +67,7 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
 }
 
 /** The model's message; invalid arguments are replaced by an empty object, because providers refuse them. */
-const callsMessage = ({ text, reasoning }: Step, checked: readonly CheckedCall[]): ChatMessage => ({
+const callsMessage = ({ text, reasoning }: ModelOutput, checked: readonly CheckedCall[]): ChatMessage => ({
   role: 'calls',
   content: text,
   reasoning,

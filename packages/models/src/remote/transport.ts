@@ -5,21 +5,29 @@ import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher } from 'undici';
 import type { Endpoint } from '../models-file.ts';
 import { anthropicInterface } from './anthropic.ts';
-import { type ChatRequest, isJsonObject, type JsonObject, type ModelInterface, type Step, StepDraft, type StepListener } from './chat.ts';
+import {
+  type ChatRequest,
+  isJsonObject,
+  type JsonObject,
+  type ModelInterface,
+  type ModelOutput,
+  OutputDraft,
+  type OutputListener,
+} from './chat.ts';
 import { connectionFailure, ModelFailure, statusFailure } from './failure.ts';
 import { openaiInterface } from './openai.ts';
 
 /** A call of a model that is under way. */
 interface ModelCall {
   /** Rejects with a ModelFailure, or with the cause of the abort. */
-  readonly step: Promise<Step>;
+  readonly output: Promise<ModelOutput>;
   /** Ends the call and its connection. */
   abort(cause: Error): void;
 }
 
 /** A model behind its provider's interface. */
 export interface RemoteModel {
-  call(request: ChatRequest, listener: StepListener): ModelCall;
+  call(request: ChatRequest, listener: OutputListener): ModelCall;
 }
 
 interface Transport {
@@ -65,7 +73,7 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
   const headers = { 'content-type': 'application/json', 'user-agent': 'agent-service', ...model.headers(apiKey) };
   return {
     call(request, listener) {
-      const draft = new StepDraft(request.stream ? listener.onText : () => undefined);
+      const draft = new OutputDraft(request.stream ? listener.onText : () => undefined);
       const reader = request.stream ? eventReader(model, draft, listener.onProgress) : answerReader(model, draft);
       return send(agent, { origin, path: pathname, method: 'POST', headers, body: JSON.stringify(model.body(request)) }, reader);
     },
@@ -75,21 +83,21 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
 /** Reads the body of an answer. Throws a ModelFailure for a body that is no answer. */
 interface BodyReader {
   take(bytes: Buffer): void;
-  end(): Step;
+  end(): ModelOutput;
 }
 
-function answerReader(model: ModelInterface, draft: StepDraft): BodyReader {
+function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
   const chunks: Buffer[] = [];
   return {
     take: (bytes) => void chunks.push(bytes),
     end() {
       model.readAnswer(parseObject(Buffer.concat(chunks).toString()), draft);
-      return draft.step();
+      return draft.output();
     },
   };
 }
 
-function eventReader(model: ModelInterface, draft: StepDraft, onProgress: () => void): BodyReader {
+function eventReader(model: ModelInterface, draft: OutputDraft, onProgress: () => void): BodyReader {
   const decoder = new StringDecoder('utf8');
   const parser = createParser({
     onEvent({ data }) {
@@ -100,7 +108,7 @@ function eventReader(model: ModelInterface, draft: StepDraft, onProgress: () => 
   });
   return {
     take: (bytes) => parser.feed(decoder.write(bytes)),
-    end: () => draft.step(),
+    end: () => draft.output(),
   };
 }
 
@@ -117,7 +125,7 @@ function parseObject(text: string): JsonObject {
 
 /** Sends a request by undici's dispatch, because a stream and an abort signal for each call cost as much as the call. */
 function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader): ModelCall {
-  const { promise: step, resolve, reject } = Promise.withResolvers<Step>();
+  const { promise: output, resolve, reject } = Promise.withResolvers<ModelOutput>();
   const failed: Buffer[] = [];
   let response: { status: number; headers: IncomingHttpHeaders } | undefined;
   let size = 0;
@@ -178,5 +186,5 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
   } catch (cause) {
     reject(connectionFailure(cause, false));
   }
-  return { step, abort };
+  return { output, abort };
 }

@@ -50,7 +50,7 @@ export class StepLog {
   }
 
   add({ name, input, answer: { result, failure }, durationMs, isPreparation = false }: Step): void {
-    // A model takes at most a dozen steps with sixteen calls each.
+    // A model is called at most a dozen times, and each of its outputs has at most sixteen calls.
     if (this.steps.length >= maxSteps) return;
     const rows = result?.rows.length ?? 0;
     const rounded = Math.max(0, Math.round(durationMs));
