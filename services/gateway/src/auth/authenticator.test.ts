@@ -39,7 +39,7 @@ beforeEach(() => {
   answer = async () => undefined;
 });
 
-describe('the lease', () => {
+describe('a kept verdict', () => {
   test('lasts one second from before the question, and the principal object stays the same', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     const authenticator = open();
@@ -53,7 +53,7 @@ describe('the lease', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('a request in the moment in which the lease ends is served', async () => {
+  test('a request in the moment in which the verdict ends is served', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     const authenticator = open();
     await authenticator.authenticate(key('a'));
@@ -75,7 +75,7 @@ describe('the lease', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('an answer that took longer than the lease is requested again, and is never used', async () => {
+  test('an answer that took longer than a verdict is kept is requested again, and is never used', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     answer = async () => void (nowMs += 1_000);
     const authenticator = open();
@@ -85,7 +85,7 @@ describe('the lease', () => {
     expect(await authenticator.authenticate(key('a'))).toMatchObject({ credentialId: 'key_a' });
   });
 
-  test('a revocation is seen when the lease is over', async () => {
+  test('a revocation is seen when the verdict has ended', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     const authenticator = open();
     await authenticator.authenticate(key('a'));
@@ -110,7 +110,7 @@ describe('the lease', () => {
   });
 });
 
-test('a token that has come to its end is refused within its lease', async () => {
+test('a token that has come to its end is refused while its verdict is kept', async () => {
   verdicts['a.b.c'] = { principal: principal('key_a'), endsAt: 500 };
   const authenticator = open();
   await authenticator.authenticate('a.b.c');
@@ -153,7 +153,7 @@ test('after a timeout another replica of identity is called; after a refusal non
   expect(requests).toHaveLength(1);
 });
 
-test('while identity is away a lease is still used, and then every request is unavailable', async () => {
+test('while identity is away a kept verdict is still used, and then every request is unavailable', async () => {
   verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
   const authenticator = open();
   await authenticator.authenticate(key('a'));

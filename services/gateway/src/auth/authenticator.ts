@@ -38,14 +38,14 @@ function isSame(a: Principal, b: Principal): boolean {
   );
 }
 
-/** Lifetime of a verdict. Identity waits longer than this after a revocation before it answers. */
-const leaseMs = 1_000;
+/** Identity waits longer than this after a revocation before it answers (`revocationWaitMs`). */
+const verdictLifetimeMs = 1_000;
 const attempts = 3;
-const maxLeases = 50_000;
+const maxVerdicts = 50_000;
 const maxBatch = 200;
 const batchesAtOnce = 4;
 
-interface Lease {
+interface CachedVerdict {
   readonly verdict: Verdict;
   readonly endsAt: number;
 }
@@ -72,58 +72,58 @@ export interface Authenticator {
  * older than a second however slow the answer was, and a revoked token is refused everywhere when the revocation answers.
  */
 export function createAuthenticator({ ask, now = () => performance.now() }: AuthenticatorOptions): Authenticator {
-  const leases = new LRUCache<string, Lease>({ max: maxLeases });
-  const pending = new Map<string, Promise<Lease>>();
-  const batcher = createBatcher<string, Lease>({
+  const verdicts = new LRUCache<string, CachedVerdict>({ max: maxVerdicts });
+  const pending = new Map<string, Promise<CachedVerdict>>();
+  const batcher = createBatcher<string, CachedVerdict>({
     maxItems: maxBatch,
     concurrency: batchesAtOnce,
     run: async (tokens) => {
-      const endsAt = now() + leaseMs;
+      const endsAt = now() + verdictLifetimeMs;
       return (await ask(tokens)).map((verdict) => ({ verdict, endsAt }));
     },
   });
 
-  async function renew(id: string, token: string): Promise<Lease> {
+  async function askFor(id: string, token: string): Promise<CachedVerdict> {
     try {
       const { verdict, endsAt } = await batcher.add(token);
-      const lease = { verdict: keepPrincipal(verdict, leases.peek(id)?.verdict), endsAt };
-      leases.set(id, lease);
-      return lease;
+      const cached = { verdict: keepPrincipal(verdict, verdicts.peek(id)?.verdict), endsAt };
+      verdicts.set(id, cached);
+      return cached;
     } finally {
       pending.delete(id);
     }
   }
 
-  function renewOnce(id: string, token: string): Promise<Lease> {
-    const renewal = pending.get(id) ?? renew(id, token);
-    pending.set(id, renewal);
-    return renewal;
+  function askOnce(id: string, token: string): Promise<CachedVerdict> {
+    const asking = pending.get(id) ?? askFor(id, token);
+    pending.set(id, asking);
+    return asking;
   }
 
-  async function currentLease(id: string, token: string): Promise<Lease> {
-    const cached = leases.get(id);
+  async function currentVerdict(id: string, token: string): Promise<CachedVerdict> {
+    const cached = verdicts.get(id);
     if (cached && isCurrent(cached)) return cached;
-    // A verdict that took longer than its lease is too old. It is asked again, as after a timeout: another replica may be faster.
+    // A verdict that arrives after its end is not used. It is asked for again, as after a timeout: another replica may be faster.
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      const lease = await renewOnce(id, token).catch((cause: unknown) => {
+      const received = await askOnce(id, token).catch((cause: unknown) => {
         if (attempt === attempts || !isTimeout(cause)) throw cause;
         return undefined;
       });
-      if (lease && isCurrent(lease)) return lease;
+      if (received && isCurrent(received)) return received;
     }
     throw new ServiceError('unavailable', { cause: new Error(`identity answered ${attempts} times later than its verdict may be used`) });
   }
 
-  const isCurrent = (lease: Lease): boolean => now() < lease.endsAt;
+  const isCurrent = ({ endsAt }: CachedVerdict): boolean => now() < endsAt;
 
   return {
     async authenticate(token) {
       if (!couldBeOurs(token)) throw new ServiceError('invalid_token', { message: malformedTokenMessage(token) });
-      const { verdict } = await currentLease(idOf(token), token);
+      const { verdict } = await currentVerdict(idOf(token), token);
       return accept(verdict, now());
     },
     knows(token) {
-      const verdict = leases.peek(idOf(token))?.verdict;
+      const verdict = verdicts.peek(idOf(token))?.verdict;
       return verdict !== undefined && 'principal' in verdict;
     },
   };

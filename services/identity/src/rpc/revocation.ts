@@ -45,8 +45,8 @@ async function revoke(
   await waitForRevocation(revoked.revokedForMs);
 }
 
-/** A gateway keeps identity's verdict on a token for one second from before it asked. */
-const verdictLifetimeMs = 1_200;
+/** Longer than the second for which a gateway keeps a verdict on a token (`verdictLifetimeMs` of its authenticator). */
+const revocationWaitMs = 1_200;
 /** A revocation that was written this long ago was committed long ago. */
 const longestCommitMs = 30_000;
 
@@ -54,5 +54,5 @@ const longestCommitMs = 30_000;
 export const createRevocationWait =
   (pause: (ms: number) => Promise<unknown> = sleep): IdentityDeps['waitForRevocation'] =>
   async (revokedForMs) => {
-    if (revokedForMs <= longestCommitMs) await pause(verdictLifetimeMs);
+    if (revokedForMs <= longestCommitMs) await pause(revocationWaitMs);
   };
