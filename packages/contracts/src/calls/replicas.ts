@@ -29,7 +29,7 @@ export interface Replica {
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
   isChecking: boolean;
-  /** Calls of this replica are signed under; empty until it has said. */
+  /** The challenge under which calls to this replica are signed; empty until the replica has sent one. */
   challenge: string;
 }
 

@@ -8,7 +8,7 @@ export const headers = {
   caller: 'x-caller',
   /** The gateway's signed statement of the principal, for calls that another service makes. */
   voucher: 'x-voucher',
-  /** The challenge under which the next call of this replica must be signed. */
+  /** The challenge under which the next call to this replica must be signed. */
   challenge: 'x-challenge',
   requestId: 'x-request-id',
   /** The sender's name and monotonic clock: gRPC counts time from when the server reads the call, which may be long after. */

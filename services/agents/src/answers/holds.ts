@@ -96,7 +96,7 @@ const maxSweptReleases = 2_000;
 
 /** Releases holds that are not to be settled. */
 export interface Releases {
-  /** Holds of answers in the state `releasing`. */
+  /** Holds of all rows in the state `releasing`. */
   readonly queue: RetryQueue<AnswerKey>;
   /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
   releaseUnused(holds: readonly AnswerKey[]): void;

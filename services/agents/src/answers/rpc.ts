@@ -325,7 +325,7 @@ const failAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'failAnswer'> => 
 /** Codes of failures whose reason the caller is not told. */
 const unexplained: readonly string[] = ['internal', 'unavailable'];
 
-/** Runs every item by itself, in order: one that fails does not fail the others. */
+/** Runs all items at the same time and returns their outcomes in their order. An item that fails does not fail the others. */
 async function runEach<Item, Outcome>(
   items: readonly Item[],
   run: (item: Item) => Promise<Outcome>,

@@ -99,8 +99,8 @@ export const transitions = {
   /** A worker begins an attempt, or asks again for the attempt that it has begun. */
   begin: { from: ['dispatched', 'running'], to: 'running' },
   renew: { from: ['running'], to: 'running' },
-  /** A worker stops, dies or loses its lease. The answer gets another job. */
-  return: { from: ['running'], to: 'dispatched' },
+  /** The worker returns the attempt, dies, or does not renew its lease. The answer gets another job. */
+  endLease: { from: ['running'], to: 'dispatched' },
   /** Its job is lost or may be. The answer gets another job. */
   redispatch: { from: ['dispatched'], to: 'dispatched' },
   /** The result is stored, and will never be computed again. */

@@ -118,7 +118,7 @@ export const findUnended = (sql: Sql, keys: readonly AnswerKey[]): Promise<Answe
 export const beginStatements = { begin, unended };
 
 /** The rows of these attempts. An attempt has a lease only until the deadline. */
-const leased = (event: 'renew' | 'return') => `
+const leased = (event: 'renew' | 'endLease') => `
   leased as materialized (
     select a.organization_id, a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${statesFor(event)} and a.attempt = i.attempt and a.deadline > ${at('$2')}
@@ -135,8 +135,8 @@ export const renewLeases = (sql: Sql, attempts: readonly AttemptKey[], now: numb
 
 // An attempt that its worker could return did not end its process: lost leases are counted in a row.
 const returnAttempts = `
-  with ${itemsByKey(attemptColumns)}, ${leased('return')}
-  update answers a set ${redispatched('return')}, lost_leases = 0 from leased l where ${sameKey('a', 'l')}
+  with ${itemsByKey(attemptColumns)}, ${leased('endLease')}
+  update answers a set ${redispatched('endLease')}, lost_leases = 0 from leased l where ${sameKey('a', 'l')}
   returning ${selectRedispatched('a')}`;
 
 /** Takes answers back from a worker that stops. */
@@ -144,8 +144,8 @@ export const returnAnswers = (sql: Sql, attempts: readonly AttemptKey[], now: nu
   sql<RedispatchedRow>(returnAttempts, [toJson(attemptColumns, attempts), now]);
 
 const loseLeases = `
-  with ${itemsByKey(attemptColumns)}, ${leased('return')}
-  update answers a set ${redispatched('return')}, lost_leases = a.lost_leases + 1 from leased l where ${sameKey('a', 'l')}
+  with ${itemsByKey(attemptColumns)}, ${leased('endLease')}
+  update answers a set ${redispatched('endLease')}, lost_leases = a.lost_leases + 1 from leased l where ${sameKey('a', 'l')}
   returning ${selectRedispatched('a')}`;
 
 /** Takes answers from a process that has died. */

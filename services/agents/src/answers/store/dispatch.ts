@@ -45,7 +45,7 @@ export const selectRedispatched = (alias: string): string =>
   });
 
 /** The changes that give answer `a` another job, at time $2. */
-export const redispatched = (event: 'return' | 'redispatch'): string => `
+export const redispatched = (event: 'endLease' | 'redispatch'): string => `
   state = ${stateAfter(event)}, claim = '', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')},
   due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
 
@@ -117,7 +117,7 @@ export const takeOverdue = (sql: Sql, state: 'waiting' | 'running', limit: numbe
 
 const expired = `
   with ${dueIn('running', '', ` and deadline > ${at('$2')}`)}
-  update answers a set ${redispatched('return')}, lost_leases = a.lost_leases + 1 from due d where ${sameKey('a', 'd')}
+  update answers a set ${redispatched('endLease')}, lost_leases = a.lost_leases + 1 from due d where ${sameKey('a', 'd')}
   returning ${selectRedispatched('a')}`;
 
 /** Takes answers from workers whose leases have expired. */
