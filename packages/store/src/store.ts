@@ -136,7 +136,7 @@ export async function openStore(
     sql,
     read: (work) => readEntities(orm, pool, work),
     transaction: (work, { mayRepeat = false } = {}) =>
-      mayRepeat ? transactRepeatedly(process.logger, connected, work) : inTransaction(connected, work),
+      mayRepeat ? transactWithRetry(process.logger, connected, work) : inTransaction(connected, work),
   };
 }
 
@@ -195,7 +195,7 @@ async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transac
 const undone = new WeakSet<object>();
 
 /** Runs the work a second time if the connection was lost before the commit, as after a pause of this process. */
-async function transactRepeatedly<T>(logger: Logger, connected: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function transactWithRetry<T>(logger: Logger, connected: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   try {
     return await inTransaction(connected, work);
   } catch (cause) {

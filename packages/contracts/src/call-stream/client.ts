@@ -11,7 +11,7 @@ import { callStreamPath, decodeFrames, encodeFrame, FrameWriter, fromRecord, typ
 /** Called once with the outcome of a call. */
 export type Answered = (error: GrpcError | null, response: object | undefined, trailer: Metadata) => void;
 
-interface OutgoingCall {
+interface CarriedCall {
   readonly method: Pick<MethodDefinition<object, object>, 'path' | 'responseDeserialize'>;
   readonly body: Buffer;
   readonly metadata: Metadata;
@@ -42,7 +42,7 @@ export class CallStream {
   }
 
   /** Throws where the channel is closed. */
-  send(call: OutgoingCall, answered: Answered): { cancel(): void } {
+  send(call: CarriedCall, answered: Answered): { cancel(): void } {
     if (this.#isClosed) throw new Error('the client is closed');
     if (!this.#connection?.isOpen) {
       this.#connection = new Connection(this.#channel, () => {
@@ -95,7 +95,7 @@ class Connection {
     stream.startRead();
   }
 
-  send(call: OutgoingCall, answered: Answered): { cancel(): void } {
+  send(call: CarriedCall, answered: Answered): { cancel(): void } {
     this.#lastId += 1;
     const id = this.#lastId;
     const timeLeftMs = Math.max(0, call.expiresAt - performance.now());
@@ -154,7 +154,7 @@ class Connection {
   }
 }
 
-function conclude({ method }: OutgoingCall, answered: Answered, { code, details, metadata }: ResponseHeader, body: Buffer): void {
+function conclude({ method }: CarriedCall, answered: Answered, { code, details, metadata }: ResponseHeader, body: Buffer): void {
   const trailer = fromRecord(metadata);
   if (code !== undefined) answered(grpcError(code, details, trailer), undefined, trailer);
   else {

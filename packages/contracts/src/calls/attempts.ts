@@ -16,7 +16,7 @@ const budgetPerCall = 0.1;
 
 export type Done = (error: ServiceError | null, response?: object) => void;
 
-export interface Call {
+export interface OutgoingCall {
   /** Sends it to one replica. `done` is called once; cancelling calls it as well. */
   readonly send: (replica: Replica, done: Done) => { cancel(): void };
   readonly replicas: ReplicaSet;
@@ -44,7 +44,7 @@ export class DuplicateBudget {
 }
 
 /** Sends a call to one replica, once. */
-export async function callOnce({ replicas, send, signal, target }: Call): Promise<object> {
+export async function callOnce({ replicas, send, signal, target }: OutgoingCall): Promise<object> {
   if (!replicas.isStarted) await replicas.start();
   const replica = target === undefined ? pickReplica(replicas) : findReplica(replicas, target);
   if (signal?.aborted) throw new ServiceError('cancelled');
@@ -63,12 +63,12 @@ export async function callOnce({ replicas, send, signal, target }: Call): Promis
  * Sends an idempotent call to one replica, and to another when the first fails to serve or gives no answer in time. The first
  * answer counts and cancels the rest.
  */
-export async function callRepeatedly(call: Call): Promise<object> {
+export async function callWithFailover(call: OutgoingCall): Promise<object> {
   if (!call.replicas.isStarted) await call.replicas.start();
   const replica = pickReplica(call.replicas);
   if (call.signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
-    new RepeatedCall(call, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
+    new FailoverCall(call, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
   });
 }
 
@@ -90,8 +90,8 @@ interface Attempt {
   cancel(): void;
 }
 
-class RepeatedCall {
-  readonly #call: Call;
+class FailoverCall {
+  readonly #call: OutgoingCall;
   readonly #done: Done;
   readonly #tried: Replica[] = [];
   readonly #open = new Set<Attempt>();
@@ -101,7 +101,7 @@ class RepeatedCall {
   #isListening = false;
   #ended = false;
 
-  constructor(call: Call, done: Done) {
+  constructor(call: OutgoingCall, done: Done) {
     this.#call = call;
     this.#done = done;
   }

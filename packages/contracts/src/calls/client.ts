@@ -7,7 +7,7 @@ import { CallSigner } from '../callers/signed-caller.ts';
 import type { CallOptions, Client } from '../catalogue.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, timeoutOf, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
+import { callOnce, callWithFailover, type Done, DuplicateBudget, type OutgoingCall } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
 import { checkReplica } from './health.ts';
 import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
@@ -105,7 +105,7 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
       requestId: inherited?.requestId ?? randomUUID(),
       counter: waitAt === undefined ? 'inFlight' : 'waiting',
     };
-    const call: Call = {
+    const call: OutgoingCall = {
       replicas: calling.replicas,
       budget: calling.budget,
       expiresAt,
@@ -113,7 +113,7 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
       target: waitAt,
       send: (replica, done) => send(calling, replica, sending, done),
     };
-    return method.isRepeatable && waitAt === undefined ? callRepeatedly(call) : callOnce(call);
+    return method.isRepeatable && waitAt === undefined ? callWithFailover(call) : callOnce(call);
   });
 }
 
@@ -167,7 +167,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
       return;
     }
     replica[counter] -= 1;
-    if (!error || hasAnswered(error)) calling.replicas.noteAnswer(replica);
+    if (!error || hasAnswered(error)) calling.replicas.noteResponse(replica);
     else if (error.code === status.UNAVAILABLE) replica.state = 'away';
     if (error) done(fromGrpcError(error));
     else {

@@ -41,7 +41,7 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
     const onEnd = (error: GrpcError | null, response?: object) => {
       if (error) replica.state = stateAfter(error);
       else {
-        replicas.noteAnswer(replica);
+        replicas.noteResponse(replica);
         replica.state = (response as { status: string }).status === 'SERVING' ? 'serving' : 'not serving';
       }
       resolve();

@@ -88,7 +88,7 @@ export class ReplicaSet {
     return this.#replicas.find((replica) => replica.target === target);
   }
 
-  noteAnswer(replica: Replica): void {
+  noteResponse(replica: Replica): void {
     replica.heardAt = performance.now();
     if (replica.state === 'silent' || replica.state === 'away') replica.state = 'serving';
   }

@@ -21,7 +21,7 @@ import { headers, idempotencyText, readIdempotency, staleCallError, text, toGrpc
 const drainLimitMs = 8_000;
 
 /** The checks of every call before its handler runs. */
-interface Gate {
+interface CallChecks {
   readonly verifier: CallVerifier;
   readonly challenges: Challenges;
   readonly ages: CallAges;
@@ -58,16 +58,16 @@ export async function serve<Name extends ServiceName>(
 ): Promise<number> {
   const server = new Server(serverOptions);
   const verifier = new CallVerifier(openServiceKeys(config, name), name, process.clock.now);
-  const gate: Gate = { verifier, challenges: new Challenges(), ages: new CallAges() };
+  const checks: CallChecks = { verifier, challenges: new Challenges(), ages: new CallAges() };
   const observer: Observer = {
     logger: process.logger,
     seconds: process.metrics.seconds('grpc_server_seconds', 'Duration of gRPC calls served', ['method', 'code']),
   };
   const service = keepBytes(loadService(name).service);
-  const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, gate, observer);
+  const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, checks, observer);
   server.addService(service, handlers);
   const streams = serveCallStreams(server, streamedMethods(service, handlers));
-  serveHealth(process, server, gate.challenges);
+  serveHealth(process, server, checks.challenges);
 
   const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
   process.onStop('grpc server', () => drain(server, streams), drainLimitMs + 1_000);
@@ -77,7 +77,12 @@ export async function serve<Name extends ServiceName>(
 
 type Handlers = Record<string, Handle<Received, object>>;
 
-function handlersOf(service: ServiceDefinition, rpcs: Record<string, Rpc<object, object>>, gate: Gate, observer: Observer): Handlers {
+function handlersOf(
+  service: ServiceDefinition,
+  rpcs: Record<string, Rpc<object, object>>,
+  checks: CallChecks,
+  observer: Observer,
+): Handlers {
   const handlers = Object.entries(service).map(([name, definition]) => {
     const rpc = rpcs[uncapitalize(name)];
     if (!rpc) throw new Error(`${name} is not implemented`);
@@ -89,7 +94,7 @@ function handlersOf(service: ServiceDefinition, rpcs: Record<string, Rpc<object,
       rpc,
       logLevel: isRead(definition) ? 'debug' : 'info',
     };
-    return [name, handler(method, gate, observer)];
+    return [name, handler(method, checks, observer)];
   });
   return Object.fromEntries(handlers);
 }
@@ -102,18 +107,18 @@ const streamedMethods = (service: ServiceDefinition, handlers: Handlers): Map<st
     ]),
   );
 
-function handler(method: Method, gate: Gate, observer: Observer): Handle<Received, object> {
+function handler(method: Method, checks: CallChecks, observer: Observer): Handle<Received, object> {
   return (grpc, callback) => {
     const startedAt = performance.now();
     const requestId = text(grpc.metadata, headers.requestId) ?? randomUUID();
-    answer(method, grpc, requestId, gate).then(
+    handleCall(method, grpc, requestId, checks).then(
       ({ response, call }) => {
         callback(null, response, call.replayed ? replayedTrailer() : undefined);
         observe(observer, method, { requestId, startedAt, organizationId: call.principal?.organizationId });
       },
       (cause: unknown) => {
         // Part of the protocol, not a failure: the caller signs the call again at once.
-        if (cause instanceof StaleCall) return callback(staleCallError(gate.challenges.present), null);
+        if (cause instanceof StaleCall) return callback(staleCallError(checks.challenges.present), null);
         const error = ServiceError.from(cause);
         callback(toGrpcError(error), null);
         observe(observer, method, { requestId, startedAt, error });
@@ -122,13 +127,13 @@ function handler(method: Method, gate: Gate, observer: Observer): Handle<Receive
   };
 }
 
-async function answer(method: Method, grpc: IncomingCall<Received>, requestId: string, gate: Gate) {
+async function handleCall(method: Method, grpc: IncomingCall<Received>, requestId: string, checks: CallChecks) {
   const { name, isRead, rpc } = method;
   const signed = { caller: text(grpc.metadata, headers.caller) ?? '', voucher: text(grpc.metadata, headers.voucher) ?? '' };
-  const caller = callerOf(method, grpc, { ...signed, requestId }, gate);
+  const caller = callerOf(method, grpc, { ...signed, requestId }, checks);
   enforce(rpc.allow, caller);
   // Reads carry neither the time of sending nor an idempotency key.
-  const ageMs = isRead ? 0 : gate.ages.ageOf(text(grpc.metadata, headers.sent));
+  const ageMs = isRead ? 0 : checks.ages.ageOf(text(grpc.metadata, headers.sent));
   const requestedOnce = isRead ? undefined : readIdempotency(grpc.metadata);
   const call = new Call(grpc, { caller, requestId, voucher: signed.voucher || undefined, ageMs, requestedOnce });
   // A call that was read after its caller had given up, as after a pause of this process, must not begin.
@@ -146,7 +151,7 @@ function callerOf(
   { path, isRead, isRepeatable }: Method,
   { metadata, request }: IncomingCall<Received>,
   signed: SignedCaller & { readonly requestId: string },
-  { verifier, challenges }: Gate,
+  { verifier, challenges }: CallChecks,
 ): Caller {
   const idempotency = isRead ? '' : idempotencyText(metadata);
   const verified = verifier.verify(signed, { path, requestId: signed.requestId, idempotency, body: request.bytes });

@@ -80,7 +80,7 @@ export function createAnswerTools(
   const semaphore = createSemaphore(maxParallelSteps);
   const log = new StepLog();
 
-  async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
+  async function runOver({ scope, sourceVersion }: StepPermission, call: ToolCall): Promise<ToolAnswer> {
     const source = await sources.of(answer.key.answer, sourceVersion, steps);
     if (!source) return refused(unconnectedText);
     await readCatalog(source);
@@ -89,7 +89,7 @@ export function createAnswerTools(
     return runTool(createTools(data, scope), call);
   }
 
-  async function runStep(call: Call): Promise<ToolAnswer> {
+  async function runStep(call: ToolCall): Promise<ToolAnswer> {
     const { definition, input } = call;
     if (!definition.writes) return retryUnavailable(async () => requireAvailable(await runOver(await steps.mayRead(), call)), call.signal);
     const { error } = definition.input.safeParse(input);
@@ -98,7 +98,7 @@ export function createAnswerTools(
     return changes.make(input, (permission) => runOver(permission, call));
   }
 
-  async function inTurn(call: Call): Promise<ToolAnswer> {
+  async function inTurn(call: ToolCall): Promise<ToolAnswer> {
     const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
       return await runStep(call).catch(toUnavailableAnswer);
@@ -107,7 +107,7 @@ export function createAnswerTools(
     }
   }
 
-  async function run(call: Call): Promise<string> {
+  async function run(call: ToolCall): Promise<string> {
     const startedAt = performance.now();
     const toolAnswer = await inTurn(call);
     const durationMs = performance.now() - startedAt;
@@ -139,7 +139,7 @@ export function createAnswerTools(
   };
 }
 
-function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: Call): ToolAnswer | Promise<ToolAnswer> {
+function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: ToolCall): ToolAnswer | Promise<ToolAnswer> {
   const tool = tools.find(({ name }) => name === definition.name);
   return tool ? tool.run(input, { signal }) : refused('Nothing can be changed here: the data is read-only.');
 }
@@ -208,7 +208,7 @@ function requireAvailable(answer: ToolAnswer): ToolAnswer {
 type StreamedStep = Parameters<ReplyWriter['tool']>[0];
 
 /** The step for readers of the stream. */
-const streamedStep = ({ definition, input }: Call, { result, failure }: ToolAnswer, durationMs: number): StreamedStep => ({
+const streamedStep = ({ definition, input }: ToolCall, { result, failure }: ToolAnswer, durationMs: number): StreamedStep => ({
   name: definition.name,
   detail: detailOf(definition.name, input),
   rows: result?.rows.length ?? 0,
@@ -216,7 +216,7 @@ const streamedStep = ({ definition, input }: Call, { result, failure }: ToolAnsw
   error: failure?.message ?? '',
 });
 
-interface Call {
+interface ToolCall {
   readonly definition: ToolDefinition;
   readonly input: unknown;
   readonly signal: AbortSignal;

@@ -90,7 +90,7 @@ interface Description {
 
 type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
-type Answer<S extends Schema> = S extends z.ZodType ? z.input<S> : undefined;
+type ResponseBody<S extends Schema> = S extends z.ZodType ? z.input<S> : undefined;
 
 interface Definition<P extends Schema, Q extends Schema, B extends Schema, R extends Schema, H extends Schema> extends Description {
   readonly params?: P;
@@ -102,7 +102,7 @@ interface Definition<P extends Schema, Q extends Schema, B extends Schema, R ext
   readonly handler: (
     request: RouteRequest<Output<P>, Output<Q>, Output<B>, Output<H>>,
     backends: Backends,
-  ) => Promise<Answer<R> | RouteReply<Answer<R>>>;
+  ) => Promise<ResponseBody<R> | RouteReply<ResponseBody<R>>>;
 }
 
 /** A route as an entry of the table. */
@@ -136,17 +136,17 @@ export const bodyLimitsOf = ({ cost, bodyLimits: own }: Route): BodyLimits =>
 
 export const successStatus = ({ status, response }: Route): number => status ?? (response ? 200 : 204);
 
-/** Parts of an answer beyond its body. */
+/** Parts of a response beyond its body. */
 interface ReplyParts {
   /** Replaces the status of the route. */
   readonly status?: number;
   /** Names and values in turn. */
   readonly headers?: readonly string[];
-  /** Writes the answer after the head, instead of a body. */
+  /** Writes the response after the head, instead of a body. */
   readonly stream?: Stream;
 }
 
-/** An answer that is more than a body with the route's own status. */
+/** A response that is more than a body with the route's own status. */
 export class RouteReply<Body> {
   readonly body: Body | undefined;
   readonly parts: ReplyParts;
@@ -159,7 +159,7 @@ export class RouteReply<Body> {
 
 export const reply = <Body>(body: Body, parts: ReplyParts): RouteReply<Body> => new RouteReply(body, parts);
 
-/** An answer without a body. */
+/** A response without a body. */
 export const withoutBody = (parts: ReplyParts): RouteReply<never> => new RouteReply<never>(undefined, parts);
 
 /** The services that route handlers call. */
