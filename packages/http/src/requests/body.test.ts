@@ -21,6 +21,21 @@ test('a body that comes too slowly is refused', async () => {
   server.close();
 });
 
+test('a body is given up at once whose sender disconnected before it is read', async () => {
+  const server = createServer();
+  const outcome = new Promise<ServiceError>((resolve) => {
+    server.on('request', (request: IncomingMessage) => {
+      request.on('error', () => undefined);
+      request.once('close', () => readBytes(request, { bytes: 100, withinMs: 60_000 }).catch((cause: ServiceError) => resolve(cause)));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nabc');
+  expect((await outcome).code).toBe('cancelled');
+  server.close();
+});
+
 const runs = { numRuns: Number(process.env['FC_RUNS'] ?? 300) };
 
 function faultOf(json: string, maxValues = 1_000_000): string | undefined {

@@ -90,6 +90,8 @@ export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<Bo
   const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
   const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytes) return Promise.reject(tooLarge());
+  // Its sender disconnected before, so that no event will tell.
+  if (request.destroyed) return Promise.reject(new ServiceError('cancelled'));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
