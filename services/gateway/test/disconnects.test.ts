@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
@@ -67,17 +69,19 @@ async function fillCalls({ hasArrived }: ReturnType<typeof slowAgents>) {
   return { messages, answers };
 }
 
-/** A message whose caller can disconnect; resolves when the gateway has seen the end of the connection. */
-function leaving(headers: Record<string, string> = {}) {
-  const abort = new AbortController();
+/** A message over a connection of its own, whose caller can disconnect; resolves when all of its bytes were sent. */
+async function leaving(headers: Record<string, string> = {}) {
   const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
-  const sent = fetch(`${gateway.url}${path}`, { method: 'POST', headers: own, body: '{"message":"left"}', signal: abort.signal });
-  sent.catch(() => undefined);
+  const sent = request(`${gateway.url}${path}`, { method: 'POST', headers: own, agent: false });
+  const written = once(sent, 'finish');
+  sent.end('{"message":"left"}');
+  await written;
   return {
+    /** Disconnects; the result resolves when the gateway has seen the end of the connection. */
     async leave() {
       const before = await left();
-      abort.abort();
-      await expect(sent).rejects.toThrow();
+      sent.on('error', () => undefined);
+      await new Promise((closed) => sent.once('close', closed).destroy());
       // A call that is not cancelled takes five seconds.
       return async () => until(async () => (await left()) > before, 4_000);
     },
@@ -101,7 +105,7 @@ describe('a caller that disconnects before its message is accepted', () => {
     async (headers) => {
       const agents = slowAgents();
       const filling = await fillCalls(agents);
-      const caller = leaving(headers);
+      const caller = await leaving(headers);
       await untilRead();
       const isOver = await caller.leave();
       await untilRead();
@@ -115,7 +119,7 @@ describe('a caller that disconnects before its message is accepted', () => {
 
   test('and is alone in its call: the call is cancelled', async () => {
     const agents = slowAgents();
-    const caller = leaving();
+    const caller = await leaving();
     await agents.hasArrived('left');
     await (await caller.leave())();
     expect(agents.cancelled).toEqual([]);
@@ -127,7 +131,7 @@ describe('a caller that disconnects before its message is accepted', () => {
     async (headers) => {
       const agents = slowAgents();
       const filling = await fillCalls(agents);
-      const caller = leaving(headers);
+      const caller = await leaving(headers);
       const together = post('together');
       await untilRead();
       agents.letGo(...filling.messages);
