@@ -41,7 +41,7 @@ export interface TenantLanes<Item> {
   lanes: number | 'each';
   /** Shared by the batchers of a process. */
   slow?: SlowTenants;
-  /** Batches of all lanes that may be out at once, those of slow tenants aside. */
+  /** Batches in flight at once of the shards or, with `each`, of tenants that are not slow. Stuck batches are not counted. */
   most?: number;
 }
 
@@ -71,8 +71,8 @@ const isolationLimitMs = 3_000;
 const defaultStuckMs = 200;
 /** Stuck batches that run beside those that the semaphores allow; each of them may hold a scarce resource such as a connection. */
 const maxStuck = 16;
-/** Batches of tenants that run alone because one of them is at fault, at once. */
-const stuckTenantsAtOnce = 4;
+/** Batches in flight of lanes that a tenant has to itself beside the shards; slow tenants have their own limit. */
+const maxIsolated = 4;
 const defaultMost = 64;
 
 /**
@@ -94,7 +94,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #shards: number;
   readonly #lanes = new Map<string, Lane<Item, Result>>();
   readonly #shared: Semaphore;
-  readonly #apart = createSemaphore(stuckTenantsAtOnce);
+  readonly #isolated = createSemaphore(maxIsolated);
   /** How many stuck batches each tenant is part of. */
   readonly #stuckTenants = new Map<string, number>();
   #stuckBatches = 0;
@@ -157,7 +157,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
 
   #semaphoreOf({ tenant }: Lane<Item, Result>, isSlow: boolean): Semaphore {
     if (isSlow) return this.#slow.semaphore;
-    return this.#shards > 0 && tenant !== undefined ? this.#apart : this.#shared;
+    return this.#shards > 0 && tenant !== undefined ? this.#isolated : this.#shared;
   }
 
   /** Resolves when the batch no longer needs its permit. */
@@ -195,7 +195,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     };
   }
 
-  /** The lane sends its next batch, and the stuck one's tenants run apart until the returned function is called. */
+  /** The lane sends its next batch, and the stuck one's tenants have lanes of their own until the returned function is called. */
   #proceedWithout(lane: Lane<Item, Result>, entries: readonly Entry<Item, Result>[]): () => void {
     const stuck = this.#stuckTenants;
     const names = new Set(entries.map(({ item }) => this.#tenantOf(item)));
@@ -244,7 +244,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     if (lane.tenant !== undefined) return await this.#sendIsolated(entries);
     const failure = await this.#run(entries);
     if (failure?.kind === 'all') this.#rejectAll(entries, failure.cause);
-    else if (failure) this.#runApart(entries, failure.kind);
+    else if (failure) this.#isolate(entries, failure.kind);
   }
 
   /** Runs items once. Returns the failure of the run, after which they still wait for their outcomes. */
@@ -260,7 +260,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   }
 
   /** The batch is over for its shard: items that are not at fault do not wait for the one that is. */
-  #runApart(entries: readonly Entry<Item, Result>[], kind: BatchFailure): void {
+  #isolate(entries: readonly Entry<Item, Result>[], kind: BatchFailure): void {
     const byTenant = Map.groupBy(entries, ({ item }) => this.#tenantOf(item));
     for (const [tenant, ofTenant] of byTenant) {
       if (byTenant.size === 1 && kind === 'slow') this.#slow.add(tenant);
