@@ -136,6 +136,8 @@ async function send(
   const abort = new AbortController();
   const onEnd = () => abort.abort();
   response.once('close', onEnd);
+  // The browser may have gone away before, so that no event will tell.
+  if (response.destroyed) onEnd();
   stopping.addEventListener('abort', onEnd, { once: true });
   const unwatch = () => {
     response.off('close', onEnd);
