@@ -42,5 +42,6 @@ export {
 } from './errors/error-codes.ts';
 export { classifyCallFailure, type FieldError, invalidFields, isAway, required, ServiceError } from './errors/service-error.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
+export type { AnswerRecord__Output as AnswerRecord } from './gen/agentservice/v1/AnswerRecord.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
 export { isWellFormedApiKey, makeApiKey, newId } from './ids.ts';

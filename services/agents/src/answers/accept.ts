@@ -244,25 +244,26 @@ export class Acceptance {
   /** The outcomes of messages that need no credits. */
   async #conclude(decisions: readonly Decision[]): Promise<Map<Message, StartOutcome>> {
     const outcomes = new Map<Message, StartOutcome>();
-    const attached: Attached[] = [];
+    const acceptedBefore: AcceptedBefore[] = [];
     for (const { message, admission } of decisions) {
       if (admission.kind === 'refuse') outcomes.set(message, refused(admission.code, admission.param));
-      if (admission.kind === 'repeat') attached.push({ ...message, message, attached: false });
-      if (admission.kind === 'attach') attached.push({ ...message, id: admission.answerId, message, attached: true });
+      if (admission.kind === 'repeat') acceptedBefore.push({ ...message, message, isAttached: false });
+      if (admission.kind === 'attach') acceptedBefore.push({ ...message, id: admission.answerId, message, isAttached: true });
     }
-    for (const [message, outcome] of await this.#attach(attached)) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#join(acceptedBefore)) outcomes.set(message, outcome);
     return outcomes;
   }
 
-  async #attach(attached: readonly Attached[]): Promise<Map<Message, StartOutcome>> {
-    if (attached.length === 0) return new Map();
+  /** Lets the callers of the messages wait for the answers that were accepted before. */
+  async #join(acceptedBefore: readonly AcceptedBefore[]): Promise<Map<Message, StartOutcome>> {
+    if (acceptedBefore.length === 0) return new Map();
     const { store, limits } = this.#deps;
     // First the channels, then the answers: an answer that ends in between is then either read as ended or announced on the channel.
-    await attachChannels(store.sql, attached);
-    const keys = attached.map(withTime);
+    await attachChannels(store.sql, acceptedBefore);
+    const keys = acceptedBefore.map(withTime);
     const rows = byKey(await readInSteps(store.sql, keys, ({ content: _, queries: __, ...row }) => row));
     return new Map(
-      attached.map(({ message, attached: isAttached, ...key }) => {
+      acceptedBefore.map(({ message, isAttached, ...key }) => {
         const row = rows.get(nameOf(key));
         if (!row) return [message, refused('not_found')];
         const { id: answerId, conversationId, createdAt, tier } = row;
@@ -288,8 +289,13 @@ export class Acceptance {
   }
 }
 
-/** A message that is answered by an answer which was accepted before. */
-type Attached = AnswerKey & Pick<Message, 'replyChannel' | 'stream'> & { readonly message: Message; readonly attached: boolean };
+/** A message whose answer was accepted before. */
+type AcceptedBefore = AnswerKey &
+  Pick<Message, 'replyChannel' | 'stream'> & {
+    readonly message: Message;
+    /** True for another request with the Idempotency-Key, false where the same message was sent again. */
+    readonly isAttached: boolean;
+  };
 
 const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.isHeld;
 

@@ -1,8 +1,7 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, nameOf } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions } from './deps.ts';
+import { type AnswersDeps, batchOptions, throwIfDatabaseAway } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
 import {
   type AttemptInput,
@@ -93,8 +92,7 @@ export function createLeases(deps: AnswersDeps, endAnswers: EndAnswers): Leases 
   return {
     async renew(attempts) {
       const outcomes = await Promise.allSettled(attempts.map((attempt) => renewals.add(attempt)));
-      const away = outcomes.find((outcome) => outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all');
-      if (away?.status === 'rejected') throw away.reason;
+      throwIfDatabaseAway(outcomes);
       // A lease whose row was locked is not lost: the worker renews it again.
       return attempts.filter((_, index) => outcomes[index]?.status === 'rejected' || outcomes[index]?.value);
     },
@@ -117,6 +115,13 @@ export async function redispatchOrFail(
   const redispatched = answers.filter(({ lostLeases }) => lostLeases < maxLostLeases);
   if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
   jobs.add(redispatched);
-  const abandoned = answers.filter(({ lostLeases }) => lostLeases >= maxLostLeases);
-  await endAnswers.end(abandoned.map((key) => failed(key, failureOf('answer_abandoned'))));
+  await failAbandoned(
+    endAnswers,
+    answers.filter(({ lostLeases }) => lostLeases >= maxLostLeases),
+  );
+}
+
+/** Fails answers that have lost too many leases in a row. */
+export async function failAbandoned(endAnswers: EndAnswers, answers: readonly AnswerKey[]): Promise<void> {
+  await endAnswers.end(answers.map((key) => failed(key, failureOf('answer_abandoned'))));
 }

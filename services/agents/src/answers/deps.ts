@@ -244,3 +244,9 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
     },
   };
 }
+
+/** Throws if an item failed because the database is away: then so will all others. */
+export function throwIfDatabaseAway(outcomes: readonly PromiseSettledResult<unknown>[]): void {
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all') throw outcome.reason;
+}

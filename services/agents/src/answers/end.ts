@@ -1,8 +1,8 @@
 import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
-import { classifyDatabaseFailure, type Sql } from '@agent-service/store';
+import type { Sql } from '@agent-service/store';
 import { type Batcher, createBatcher, tenantName } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
+import { type AnswersDeps, batchOptions, type Outcome, throwIfDatabaseAway } from './deps.ts';
 import { dispatchNext, findHeldUpTenants } from './store/dispatch.ts';
 import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
 import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
@@ -69,8 +69,7 @@ export class EndAnswers {
   /** Returns the answers that this call ended. Throws where the database is away. */
   async end(ends: readonly UnchargedEnd[]): Promise<UnchargedRow[]> {
     const outcomes = await Promise.allSettled(ends.map((end) => this.#batcher.add(end)));
-    const away = outcomes.find((outcome) => outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all');
-    if (away?.status === 'rejected') throw away.reason;
+    throwIfDatabaseAway(outcomes);
     return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []));
   }
 

@@ -1,5 +1,6 @@
 import {
   type AnswerMessage,
+  type AnswerRecord,
   type Call,
   callers,
   checkEnvironment,
@@ -14,17 +15,7 @@ import { workerFieldsToMessage } from '@agent-service/contracts/agents/definitio
 import { toStorable } from '@agent-service/contracts/text';
 import type { Logger } from '@agent-service/runtime';
 import { once, type Sql } from '@agent-service/store';
-import {
-  type AnswerKey,
-  type AnswerRecord,
-  checkAttempt,
-  checkKey,
-  clockToleranceMs,
-  keyMessage,
-  nameOf,
-  timeOf,
-  withTime,
-} from '../shared/answer.ts';
+import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import type { StartOutcome } from './accept.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';

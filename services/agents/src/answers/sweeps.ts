@@ -2,7 +2,7 @@ import { checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthTracker, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
 import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
-import { redispatchOrFail } from './attempts.ts';
+import { failAbandoned, redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
 import { type Dispatcher, type EndAnswers, failed } from './end.ts';
 import type { Releases } from './holds.ts';
@@ -60,11 +60,10 @@ export async function processDue(deps: SweepDeps): Promise<number> {
     unbegun.filter((row) => row.overdue),
   );
   const inTime = unbegun.filter((row) => !row.overdue);
-  await redispatchOrFail(
-    deps,
+  // The process that took the last lease of these died before it failed them, or their row was locked.
+  await failAbandoned(
     endAnswers,
     inTime.filter(({ lostLeases }) => lostLeases >= maxLostLeases),
-    'lease',
   );
   await checkJobs(
     deps,

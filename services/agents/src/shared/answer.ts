@@ -1,4 +1,4 @@
-import { type AnswerMessage, checkId, checkTenant, ServiceError, type Tenant } from '@agent-service/contracts';
+import { checkId, checkTenant, ServiceError, type Tenant } from '@agent-service/contracts';
 
 /** The id of an answer, which is also the id of its message and of its hold. */
 export interface AnswerKey extends Tenant {
@@ -146,9 +146,6 @@ export const select = (columns: Readonly<Record<string, string>>): string =>
   Object.entries(columns)
     .map(([name, expression]) => `${expression} as "${name}"`)
     .join(', ');
-
-/** How an answer came about, in the form of the contract. */
-export type AnswerRecord = NonNullable<AnswerMessage['record']>;
 
 /** Columns of an ended message, which is a row of `messages`. */
 export const endedColumns = (alias: string) => ({

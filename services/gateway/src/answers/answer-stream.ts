@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { AnswerMessage } from '@agent-service/contracts';
+import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
 import type { StreamEnd } from '@agent-service/http/replies/reply';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
@@ -12,9 +12,6 @@ const heartbeatMs = 15_000;
 const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
-
-/** The part of a message that the notice of its answer's end does not carry. */
-export type AnswerRecord = NonNullable<AnswerMessage['record']>;
 
 interface AnswerStreamOptions {
   readonly requestId: string;

@@ -1,6 +1,14 @@
-import { type AnswerMessage, type CallContext, newId, type Principal, requirePrincipal, ServiceError } from '@agent-service/contracts';
+import {
+  type AnswerMessage,
+  type AnswerRecord,
+  type CallContext,
+  newId,
+  type Principal,
+  requirePrincipal,
+  ServiceError,
+} from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
-import { type AnswerRecord, AnswerStream, type StreamPosition } from './answer-stream.ts';
+import { AnswerStream, type StreamPosition } from './answer-stream.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
 import {
   type AnswerKey,

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type CallContext, type Client, classifyCallFailure, withCall } from '@agent-service/contracts';
+import { type AnswerRecord, type CallContext, type Client, classifyCallFailure, withCall } from '@agent-service/contracts';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
-import type { AnswerRecord } from './answer-stream.ts';
 import { type Answers, createAnswers } from './answers.ts';
 import { createStarts } from './start-answers.ts';
 import { type AnswerKey, type AnswerState, WaiterRegistry } from './waiters.ts';

@@ -1,4 +1,4 @@
-import type { AnswerMessage } from '@agent-service/contracts';
+import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
 import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { tier } from './agent.ts';
@@ -178,8 +178,6 @@ export const toReadMessage = (sent: AnswerMessage): z.output<typeof readMessage>
   ...toListedMessage(sent),
   ...(sent.record && { steps: sent.record.steps.map((one) => toStep(one, sent.queries)) }),
 });
-
-type AnswerRecord = NonNullable<AnswerMessage['record']>;
 
 const toUsage = ({ model, inputTokens, outputTokens, latencyMs }: NonNullable<AnswerRecord['usage']>): z.output<typeof usage> => ({
   model,

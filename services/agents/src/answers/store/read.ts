@@ -1,8 +1,7 @@
-import { ServiceError, type Tenant } from '@agent-service/contracts';
+import { type AnswerRecord, ServiceError, type Tenant } from '@agent-service/contracts';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import {
   type AnswerKey,
-  type AnswerRecord,
   clockToleranceMs,
   endedColumns,
   nameOf,

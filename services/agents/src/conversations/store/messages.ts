@@ -1,6 +1,6 @@
-import type { Tenant } from '@agent-service/contracts';
+import type { AnswerRecord, Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import { type AnswerRecord, endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
+import { endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
 
 export interface MessageRow {
   id: string;
