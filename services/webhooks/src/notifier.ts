@@ -20,7 +20,7 @@ interface NotifierOptions {
 /** Sends notices to administrators, one mail each, and retries until a mail is sent, refused or too old. */
 export function createNotifier({ store, identity, mailer, logger, now }: NotifierOptions): () => Promise<number> {
   async function sendNotice(row: NoticeRow): Promise<void> {
-    const about = { notice_id: row.id, organization_id: row.organizationId, endpoint_id: row.notice.endpointId };
+    const about = { notice_id: row.id, organization_id: row.organizationId, webhook_id: row.notice.endpointId };
     if (!mailer) return logger.warn({ event: 'notice_without_mail_server', ...about });
     const { users } = await identity.listAdministrators({ organizationId: row.organizationId });
     const to = users.map(({ email }) => email).filter((email) => email !== '');

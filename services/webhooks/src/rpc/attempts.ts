@@ -30,7 +30,7 @@ export function beginDelivery({ store, cipher, dispatch, logger, now }: Webhooks
     try {
       return openSecret(tenant, webhookId, sealed);
     } catch (cause) {
-      logger.warn({ event: 'webhook_secret_unopened', organization_id: tenant.organizationId, endpoint_id: webhookId, err: cause });
+      logger.warn({ event: 'webhook_secret_unopened', organization_id: tenant.organizationId, webhook_id: webhookId, err: cause });
       return undefined;
     }
   };
