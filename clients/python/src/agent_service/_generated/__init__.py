@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 4b0ea8d50f79354d9a542c44f1c6c04b02f4090b1549db512bc1991e4fb3b167
+# Source: sha256 ae954d9b49798248632b5e123ad1c9e515b5cf2066e5fe357d05c12d17899258

@@ -92,7 +92,7 @@ class Operations(Caller):
         return self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages", {}, body, models.SendMessageResponse.model_validate_json), options)
 
     def get_message(self, agent_id: str, message_id: str, *, options: CallOptions | None = None) -> models.GetMessageResponse:
-        """View a message, or how its answer stands."""
+        """View a message, or the status of its answer."""
         return self._call(Operation("GET", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}", {}, None, models.GetMessageResponse.model_validate_json), options)
 
     def cancel_answer(self, agent_id: str, message_id: str, *, options: CallOptions | None = None) -> models.CancelAnswerResponse:
@@ -100,7 +100,7 @@ class Operations(Caller):
         return self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}/cancel", {}, None, models.CancelAnswerResponse.model_validate_json), options)
 
     def set_feedback(self, agent_id: str, message_id: str, body: models.SetFeedbackRequest | Body, *, options: CallOptions | None = None) -> models.SetFeedbackResponse:
-        """Say what an answer was worth."""
+        """Give feedback on an answer."""
         return self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}/feedback", {}, body, models.SetFeedbackResponse.model_validate_json), options)
 
     def list_conversations(self, agent_id: str, *, limit: int | None = None, cursor: str | None = None, include: Literal["title"] | None = None, options: CallOptions | None = None) -> models.ListConversationsResponse:
@@ -316,7 +316,7 @@ class AsyncOperations(AsyncCaller):
         return await self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages", {}, body, models.SendMessageResponse.model_validate_json), options)
 
     async def get_message(self, agent_id: str, message_id: str, *, options: CallOptions | None = None) -> models.GetMessageResponse:
-        """View a message, or how its answer stands."""
+        """View a message, or the status of its answer."""
         return await self._call(Operation("GET", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}", {}, None, models.GetMessageResponse.model_validate_json), options)
 
     async def cancel_answer(self, agent_id: str, message_id: str, *, options: CallOptions | None = None) -> models.CancelAnswerResponse:
@@ -324,7 +324,7 @@ class AsyncOperations(AsyncCaller):
         return await self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}/cancel", {}, None, models.CancelAnswerResponse.model_validate_json), options)
 
     async def set_feedback(self, agent_id: str, message_id: str, body: models.SetFeedbackRequest | Body, *, options: CallOptions | None = None) -> models.SetFeedbackResponse:
-        """Say what an answer was worth."""
+        """Give feedback on an answer."""
         return await self._call(Operation("POST", f"/v1/agents/{segment(agent_id)}/messages/{segment(message_id)}/feedback", {}, body, models.SetFeedbackResponse.model_validate_json), options)
 
     async def list_conversations(self, agent_id: str, *, limit: int | None = None, cursor: str | None = None, include: Literal["title"] | None = None, options: CallOptions | None = None) -> models.ListConversationsResponse:
