@@ -55,7 +55,8 @@ export function lastOfMonth(day: Day): Day {
 
 /** The Monday of the day's week. */
 export function mondayOf(day: Day): Day {
-  return addDays(day, -weekday(day));
+  const daysSinceMonday = (new Date(startOfDay(day)).getUTCDay() + 6) % 7;
+  return addDays(day, -daysSinceMonday);
 }
 
 /** "2026-W02": ISO 8601 counts a week in the year that its Thursday is in. */
@@ -64,11 +65,6 @@ export function weekLabel(day: Day): string {
   const year = thursday.slice(0, 4);
   const week = Math.ceil(daysIn(`${year}-01-01`, thursday) / 7);
   return `${year}-W${String(week).padStart(2, '0')}`;
-}
-
-/** 0 is Monday. */
-function weekday(day: Day): number {
-  return (new Date(startOfDay(day)).getUTCDay() + 6) % 7;
 }
 
 export type Grain = 'day' | 'week' | 'month';
