@@ -72,7 +72,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   endCharged: (sql) => endCharged(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
   endUncharged: (sql) => endUncharged(sql, [uncharged], now),
   redispatchUnbegun: (sql) => redispatchUnbegun(sql, [{ ...key, dispatches: 1 }], now),
-  dispatchNext: (sql) => dispatchNext(sql, [tenant], 50, now),
+  dispatchNext: (sql) => dispatchNext(sql, [tenant], { inFlight: 50, workerChannels: ['worker:1'] }, now),
   removeReleased: (sql) => removeReleased(sql, [key], now),
   loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', continues: true }]),
 };

@@ -46,7 +46,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   takeDueSettlements: () => takeDueSettlements(store.sql, limit, now),
   takeDueReleases: () => takeDueReleases(store.sql, limit, now),
   findHeldUpTenants: () => findHeldUpTenants(store.sql, 50, limit),
-  dispatchNext: () => dispatchNext(store.sql, [tenant], 50, now),
+  dispatchNext: () => dispatchNext(store.sql, [tenant], { inFlight: 50, workerChannels: ['worker:1'] }, now),
   removeExpiredKeys: () => removeExpiredKeys(store.sql, now),
   removeDeletedAgents: async () => {
     // The first agent has unfinished answers only, the second none.

@@ -16,9 +16,9 @@ import {
   openLines,
   removeKeysOf,
 } from './store/accept.ts';
-import type { AttemptInput } from './store/attempts.ts';
-import { loadHistories, readInSteps } from './store/read.ts';
-import type { Reservation, WaitingWorkers } from './waiting-workers.ts';
+import { readInSteps } from './store/read.ts';
+import type { AttemptInput } from './store/sql.ts';
+import { type Reservation, sendAssignments, type WaitingWorkers } from './waiting-workers.ts';
 
 const batchItems = 200;
 
@@ -177,27 +177,14 @@ export class Acceptance {
 
   /** Sends the attempts that have begun to their workers, and removes these from the map. */
   #assign(rows: readonly AcceptedRow[], candidates: ReadonlyMap<string, Candidate>, workers: Map<string, Reservation | undefined>): void {
-    const { store, metrics, background } = this.#deps;
-    const assigned = rows.flatMap((row) => {
+    const begun = rows.flatMap((row) => {
       const name = nameOf(row);
       const [candidate, reservation] = [candidates.get(name), workers.get(name)];
       if (row.state !== 'running' || !candidate || !reservation) return [];
       workers.delete(name);
       return [{ input: toAttemptInput(row, candidate), reservation }];
     });
-    metrics.countAssignments(assigned.length);
-    for (const { input, reservation } of assigned) if (!input.continues) reservation.assign({ input, history: [] });
-    const continuing = assigned.filter(({ input }) => input.continues);
-    if (continuing.length === 0) return;
-    background.run('reading histories', async () => {
-      const inputs = continuing.map(({ input }) => input);
-      const histories = await loadHistories(store.sql, inputs).catch((cause: unknown) => {
-        this.#waitingWorkers.takeBack(inputs);
-        for (const { reservation } of continuing) reservation.release();
-        throw cause;
-      });
-      for (const { input, reservation } of continuing) reservation.assign({ input, history: histories.get(nameOf(input)) ?? [] });
-    });
+    sendAssignments(this.#deps, this.#waitingWorkers, begun);
   }
 
   /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */

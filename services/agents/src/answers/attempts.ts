@@ -3,18 +3,9 @@ import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, nameOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, throwIfDatabaseAway } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
-import {
-  type AttemptInput,
-  type BegunRow,
-  beginAnswers,
-  type Claim,
-  findUnended,
-  renewLeases,
-  returnAnswers,
-  takeFromDead,
-} from './store/attempts.ts';
-import type { RedispatchedRow } from './store/dispatch.ts';
+import { type BegunRow, beginAnswers, type Claim, findUnended, renewLeases, returnAnswers, takeFromDead } from './store/attempts.ts';
 import { loadHistories, type Turn } from './store/read.ts';
+import type { AttemptInput, RedispatchedRow } from './store/sql.ts';
 
 const batchItems = 200;
 

@@ -107,7 +107,7 @@ export interface AnswerMetrics {
 
 function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
   const accepted = metrics.counter('answers_accepted_total', 'Messages accepted', []);
-  const assigned = metrics.counter('answers_assigned_total', 'Accepted answers that began for a waiting worker, without a job', []);
+  const assigned = metrics.counter('answers_assigned_total', 'Answers that began for a waiting worker, without a job', []);
   const ended = metrics.counter('answers_ended_total', 'Answers ended, by outcome', ['outcome']);
   const seconds = metrics.seconds('answer_seconds', 'From acceptance to the end of an answer', ['outcome']);
   const settle = metrics.seconds('answer_settle_seconds', 'From a stored result to its settled end', []);

@@ -1,9 +1,8 @@
 import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type Batcher, createBatcher, tenantName } from '@agent-service/work';
+import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, type Outcome, throwIfDatabaseAway } from './deps.ts';
-import { dispatchNext, findHeldUpTenants } from './store/dispatch.ts';
 import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
 import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 
@@ -44,19 +43,22 @@ export interface Cancellation {
   onCommit(): void;
 }
 
+/** Dispatches waiting answers of the tenants whose answers have ended. */
+export type DispatchAfterEnds = (ended: readonly ChargedRow[]) => void;
+
 /** Adds the holds of ended answers to those that are to be released. */
 type AddReleases = (keys: readonly AnswerKey[]) => void;
 
 /** Ends answers without a charge: fails them, cancels them, or gives up their settlement. Releases their holds and announces the end. */
 export class EndAnswers {
   readonly #deps: AnswersDeps;
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatchAfterEnds: DispatchAfterEnds;
   readonly #addReleases: AddReleases;
   readonly #batcher: Batcher<UnchargedEnd, UnchargedRow | undefined>;
 
-  constructor(deps: AnswersDeps, dispatcher: Dispatcher, addReleases: AddReleases) {
+  constructor(deps: AnswersDeps, dispatchAfterEnds: DispatchAfterEnds, addReleases: AddReleases) {
     this.#deps = deps;
-    this.#dispatcher = dispatcher;
+    this.#dispatchAfterEnds = dispatchAfterEnds;
     this.#addReleases = addReleases;
     this.#batcher = createBatcher({
       run: (ends) => this.#run(ends),
@@ -138,7 +140,7 @@ export class EndAnswers {
     );
     this.#deps.jobs.remove(rows.filter(({ previousState }) => previousState === 'dispatched'));
     this.#addReleases(rows);
-    this.#dispatcher.dispatchAfterEnds(rows);
+    this.#dispatchAfterEnds(rows);
   }
 
   #failed([first, ...rest]: UnchargedEnd[], cause: unknown): void {
@@ -243,46 +245,3 @@ export function announceEnds({ process: { logger }, replies, notices, metrics, n
     });
   }
 }
-
-const maxTenants = 200;
-const maxRounds = 3;
-
-/** Dispatches waiting answers as others end. */
-export interface Dispatcher {
-  /** Called when answers of these tenants have ended. */
-  dispatchAfterEnds(ended: readonly Pick<ChargedRow, 'organizationId' | 'environment' | 'waiting' | 'inFlight'>[]): void;
-  /** Dispatches what was missed; returns how many tenants it found. */
-  dispatchMissed(): Promise<number>;
-}
-
-export function createDispatcher(deps: AnswersDeps): Dispatcher {
-  const { store, limits, jobs, background, now } = deps;
-  const batcher = createBatcher<Tenant, void>({ run, maxItems: maxTenants, ...batchOptions<Tenant>(deps) });
-
-  async function run(tenants: Tenant[]): Promise<undefined[]> {
-    await dispatch(distinct(tenants));
-    return tenants.map(() => undefined);
-  }
-
-  /** A statement that waited for a line does not see the answers that were accepted while it waited: it runs once more for those. */
-  async function dispatch(tenants: readonly Tenant[], round = 1): Promise<void> {
-    const rows = await dispatchNext(store.sql, tenants, limits.inFlight, now());
-    jobs.add(rows);
-    const missed = rows.filter((row) => row.missed > 0);
-    if (missed.length > 0 && round < maxRounds) await dispatch(distinct(missed), round + 1);
-  }
-
-  return {
-    dispatchAfterEnds(ended) {
-      const tenants = distinct(ended.filter(({ waiting, inFlight }) => waiting > 0 && inFlight < limits.inFlight));
-      if (tenants.length > 0) background.run('dispatching', () => Promise.all(tenants.map((tenant) => batcher.add(tenant))));
-    },
-    async dispatchMissed() {
-      const tenants = await findHeldUpTenants(store.sql, limits.inFlight, maxTenants);
-      await Promise.all(tenants.map((tenant) => batcher.add(tenant)));
-      return tenants.length;
-    },
-  };
-}
-
-const distinct = (tenants: readonly Tenant[]): Tenant[] => [...new Map(tenants.map((tenant) => [tenantName(tenant), tenant])).values()];

@@ -3,7 +3,8 @@ import { HealthTracker } from '@agent-service/work';
 import { Acceptance } from './accept.ts';
 import { createBegin, createLeases } from './attempts.ts';
 import { type AnswersServiceDeps, createAnswersDeps } from './deps.ts';
-import { createDispatcher, EndAnswers } from './end.ts';
+import { createDispatcher } from './dispatch.ts';
+import { EndAnswers } from './end.ts';
 import { createReleases } from './holds.ts';
 import type { Answers } from './rpc.ts';
 import { createComplete, createSettlements, failAttempts } from './settle.ts';
@@ -28,14 +29,14 @@ export async function createAnswers(process: ProcessContext, serviceDeps: Answer
 /** Composes the module without its sweeps. */
 export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServiceDeps): { answers: Answers; deps: SweepDeps } {
   const deps = createAnswersDeps(process, serviceDeps);
-  const dispatcher = createDispatcher(deps);
-  const releases = createReleases(deps);
-  const endAnswers = new EndAnswers(deps, dispatcher, (keys) => releases.queue.add(keys));
-  const settlements = createSettlements(deps, dispatcher, endAnswers);
-  const leases = createLeases(deps, endAnswers);
   const waitingWorkers = createWaitingWorkers(process, {
     takeBack: (attempts) => deps.background.run('taking attempts back', () => leases.return(attempts)),
   });
+  const dispatcher = createDispatcher(deps, waitingWorkers);
+  const releases = createReleases(deps);
+  const endAnswers = new EndAnswers(deps, dispatcher.dispatchAfterEnds, (keys) => releases.queue.add(keys));
+  const settlements = createSettlements(deps, dispatcher.dispatchAfterEnds, endAnswers);
+  const leases = createLeases(deps, endAnswers);
   const acceptance = new Acceptance(deps, releases, waitingWorkers);
   const begins = createBegin(deps, endAnswers);
   const completions = createComplete(deps, settlements);

@@ -2,7 +2,7 @@ import { type ErrorCode, isAway, isPublicErrorCode, newId, type PublicErrorCode,
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, callDetached, createRetryQueue } from './deps.ts';
-import { announceEnds, type Dispatcher, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
+import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
 import {
   type AnswerStatus,
   type ChargedEnd,
@@ -119,7 +119,7 @@ interface SettleResult {
 }
 
 /** Settles stored results with the ledger, and ends their answers. */
-export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, endAnswers: EndAnswers): RetryQueue<Settlement> {
+export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: DispatchAfterEnds, endAnswers: EndAnswers): RetryQueue<Settlement> {
   const { process, store, credits, slowTenants, metrics } = deps;
 
   async function settle(settlements: Settlement[]): Promise<(boolean | Error)[]> {
@@ -162,7 +162,7 @@ export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, end
         return settlement ? [toEndedAnswer(settlement, settlement.credits)] : [];
       }),
     );
-    dispatcher.dispatchAfterEnds(rows);
+    dispatchAfterEnds(rows);
     if (rows.length > 0) deps.eventRelay?.nudge();
   }
 

@@ -4,7 +4,8 @@ import { type HealthTracker, type RetryQueue, redispatchUnbegunWork, retryDue } 
 import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
 import { failAbandoned, redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
-import { type Dispatcher, type EndAnswers, failed } from './end.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { type EndAnswers, failed } from './end.ts';
 import type { Releases } from './holds.ts';
 import { removeExpiredKeys } from './store/accept.ts';
 import {

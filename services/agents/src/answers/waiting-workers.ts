@@ -1,7 +1,8 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { type AttemptKey, nameOf } from '../shared/answer.ts';
-import type { AttemptInput } from './store/attempts.ts';
-import type { Turn } from './store/read.ts';
+import type { AnswersDeps } from './deps.ts';
+import { loadHistories, type Turn } from './store/read.ts';
+import type { AttemptInput } from './store/sql.ts';
 
 /** An attempt that was begun for a worker, with everything that the worker needs. */
 export interface Assignment {
@@ -219,6 +220,33 @@ class Workers implements WaitingWorkers {
     }
     this.#takeBack(lost);
   }
+}
+
+/** An attempt that has begun for a worker, with the capacity that was reserved for it. */
+interface BegunAttempt {
+  readonly input: AttemptInput;
+  readonly reservation: Reservation;
+}
+
+/** Sends attempts to their workers: those that continue a conversation when its history is read, the others at once. */
+export function sendAssignments(
+  { store, metrics, background }: Pick<AnswersDeps, 'store' | 'metrics' | 'background'>,
+  waitingWorkers: WaitingWorkers,
+  begun: readonly BegunAttempt[],
+): void {
+  metrics.countAssignments(begun.length);
+  for (const { input, reservation } of begun) if (!input.continues) reservation.assign({ input, history: [] });
+  const continuing = begun.filter(({ input }) => input.continues);
+  if (continuing.length === 0) return;
+  background.run('reading histories', async () => {
+    const inputs = continuing.map(({ input }) => input);
+    const histories = await loadHistories(store.sql, inputs).catch((cause: unknown) => {
+      waitingWorkers.takeBack(inputs);
+      for (const { reservation } of continuing) reservation.release();
+      throw cause;
+    });
+    for (const { input, reservation } of continuing) reservation.assign({ input, history: histories.get(nameOf(input)) ?? [] });
+  });
 }
 
 const attemptOf = ({ input: { organizationId, environment, id, attempt } }: Assignment): AttemptKey => ({

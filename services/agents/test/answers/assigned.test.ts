@@ -184,3 +184,116 @@ test('answers go to the worker with the most free capacity', async () => {
   await accept();
   expect(await small).toHaveLength(1);
 });
+
+/** Fills the organization's answers in flight, and lets some more wait. */
+async function acceptBeyondLimit(
+  waiting: number,
+  more: Parameters<typeof newMessage>[1] = {},
+): Promise<{ busy: string[]; waiting: string[] }> {
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await accept()).id);
+  for (let count = 0; count < waiting; count += 1) ids.push((await accept(more)).id);
+  return { busy: ids.slice(0, 3), waiting: ids.slice(3) };
+}
+
+async function endOne(id: string): Promise<void> {
+  await rig.answers.begin({ organizationId, environment, id, claim: 'c', apart: false, workerChannel: 'worker:x' });
+  expect(await complete(id)).toBeUndefined();
+}
+
+test('a waiting answer begins for a worker that waits when another answer ends, without a job', async () => {
+  const { busy, waiting } = await acceptBeyondLimit(2, { contextJson: '{"a":1}', stream: true, traceparent: 't' });
+  const worker = newWorker();
+  const wait = waitAs(worker);
+  await endOne(busy[0] as string);
+  const [assignment, ...others] = await wait;
+  expect(others).toEqual([]);
+  expect(assignment?.input).toMatchObject({ id: waiting[0], attempt: 1, contextJson: '{"a":1}', stream: true, traceparent: 't' });
+  expect(assignment?.input).toMatchObject({ systemPrompt: 'Be brief.', tables: ['orders'], readOnly: true, replyChannels: ['replies:1'] });
+  expect([await stateOf(waiting[0] as string), jobsOf(waiting[0] as string)]).toEqual([{ state: 'running', attempt: 1 }, []]);
+  expect(await stateOf(waiting[1] as string)).toEqual({ state: 'waiting', attempt: 0 });
+  const [row] = await rig.sql<{ worker_channel: string; lease: number }>(
+    'select worker_channel, round(extract(epoch from due) * 1000 - $2::float8)::integer as lease from answers where id = $1',
+    [waiting[0], rig.clock.now],
+  );
+  expect(row).toEqual({ worker_channel: worker, lease: 15_000 });
+  expect(await complete(waiting[0] as string)).toBeUndefined();
+});
+
+test('the input of a waiting answer is the same, whether it begins when it is dispatched or by its job', async () => {
+  const { busy, waiting } = await acceptBeyondLimit(2);
+  const wait = waitAs(newWorker(), { capacity: 1 });
+  await endOne(busy[0] as string);
+  const [byAssignment] = await wait;
+  await endOne(busy[1] as string);
+  await until(
+    () => jobsOf(waiting[1] as string),
+    (jobs) => jobs.length > 0,
+  );
+  const byJob = await rig.answers.begin({
+    ...{ organizationId, environment, id: waiting[1] as string, claim: 'c' },
+    ...{ apart: false, workerChannel: 'worker:x' },
+  });
+  if (!('input' in byJob)) throw new Error('not begun');
+  const own = { id: '', claim: '', deadline: 0, conversationId: '' };
+  expect({ ...byAssignment?.input, ...own }).toMatchObject({ ...byJob.input, ...own });
+});
+
+test('a dispatched answer beyond the capacity of workers gets a job, and the one with the best priority begins', async () => {
+  const { busy, waiting } = await acceptBeyondLimit(3);
+  await rig.sql(`update answer_lines set in_flight = 0`, []);
+  await rig.sql(`delete from answers where id = any($1)`, [busy]);
+  const wait = waitAs(newWorker(), { capacity: 1 });
+  expect(await rig.deps.dispatcher.dispatchMissed()).toBe(1);
+  expect((await wait).map(({ input }) => input.id)).toEqual([waiting[0]]);
+  expect(await Promise.all(waiting.map(async (id) => (await stateOf(id))?.state))).toEqual(['running', 'dispatched', 'dispatched']);
+  await until(
+    () => waiting.map(jobsOf),
+    (jobs) => jobs[2]?.length === 1,
+  );
+  expect(waiting.map(jobsOf)).toEqual([[], [1], [1]]);
+});
+
+test('a waiting answer that continues a conversation begins with its history', async () => {
+  const first = await accept();
+  await endOne(first.id);
+  await until(
+    () => stateOf(first.id),
+    (row) => row === undefined,
+  );
+  const { busy, waiting } = await acceptBeyondLimit(1, { conversationId: first.conversationId });
+  const wait = waitAs(newWorker());
+  await endOne(busy[0] as string);
+  const [assignment] = await wait;
+  expect(assignment?.input.id).toBe(waiting[0]);
+  expect(assignment?.history.map(({ content }) => content)).toEqual(['How many orders?', 'Seven.']);
+});
+
+test('a waiting answer whose agent was deleted gets a job, whose beginning ends it, and the capacity stays free', async () => {
+  const { busy, waiting } = await acceptBeyondLimit(2);
+  await rig.sql(`update answers set agent_id = 'agt_deleted' where id = $1`, [waiting[0]]);
+  const wait = waitAs(newWorker(), { capacity: 1 });
+  await endOne(busy[0] as string);
+  await until(
+    () => jobsOf(waiting[0] as string),
+    (jobs) => jobs.length > 0,
+  );
+  expect((await stateOf(waiting[0] as string))?.state).toBe('dispatched');
+  await endOne(busy[1] as string);
+  expect((await wait).map(({ input }) => input.id)).toEqual([waiting[1]]);
+});
+
+test('a dispatch that fails leaves the capacity free', async () => {
+  const { busy, waiting } = await acceptBeyondLimit(1);
+  await rig.sql('delete from answers where id = $1', [busy[0]]);
+  await rig.sql('update answer_lines set in_flight = 2', []);
+  const wait = waitAs(newWorker(), { capacity: 1 });
+  await rig.sql('alter table answer_lines add constraint refused check (in_flight < 3)', []);
+  try {
+    await expect(rig.deps.dispatcher.dispatchMissed()).rejects.toThrow('refused');
+  } finally {
+    await rig.sql('alter table answer_lines drop constraint refused', []);
+  }
+  await rig.deps.dispatcher.dispatchMissed();
+  expect((await wait).map(({ input }) => input.id)).toEqual([waiting[0]]);
+});

@@ -316,7 +316,7 @@ test('waiting answers are sent on in the order of their keys', async () => {
   let wentOn = Promise.resolve<object[]>([]);
   await rig.store.transaction(async ({ sql }) => {
     await sql('select 1 from answers where id = $1 for update', [ids[3]]);
-    wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], 3, rig.clock.now);
+    wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], { inFlight: 3, workerChannels: [] }, rig.clock.now);
     await until(
       () => rig.sql<object>(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
       (waiting) => waiting.length > 0,

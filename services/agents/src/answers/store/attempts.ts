@@ -1,21 +1,21 @@
 import type { WorkerFields } from '@agent-service/contracts/agents/fields';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases, select } from '../../shared/answer.ts';
-import { type RedispatchedRow, redispatched, selectRedispatched } from './dispatch.ts';
 import {
-  type AgentInput,
-  agentColumns,
+  type AttemptInput,
   at,
   attemptColumns,
   inLockOrder,
+  inputColumns,
   itemsByKey,
   keyColumns,
-  milliseconds,
   type NullColumns,
+  type RedispatchedRow,
+  redispatched,
   sameKey,
   sameTenant,
   selectKey,
-  sourceVersion,
+  selectRedispatched,
   stateAfter,
   statesFor,
 } from './sql.ts';
@@ -31,26 +31,6 @@ export interface Claim extends AnswerKey {
   readonly workerChannel: string;
 }
 
-/** An attempt with everything that the worker needs. */
-export interface AttemptInput extends AnswerKey, AgentInput {
-  claim: string;
-  attempt: number;
-  deadline: number;
-  agentId: string;
-  conversationId: string;
-  continues: boolean;
-  userId: string;
-  tier: string;
-  message: string;
-  contextJson: string;
-  replyChannels: string[];
-  stream: boolean;
-  requestId: string;
-  traceparent: string;
-  /** An earlier attempt has claimed a change of business data. */
-  changedBefore: boolean;
-}
-
 /** An attempt that has begun. The fields of its agent are null where that has been deleted. */
 export type BegunRow = Omit<AttemptInput, keyof WorkerFields> & (WorkerFields | NullColumns<WorkerFields>);
 
@@ -61,30 +41,6 @@ const claimColumns: RowColumns<Claim> = {
   shared: ['boolean', ({ shared }) => shared ?? false],
   worker_channel: ['text', ({ workerChannel }) => workerChannel],
 };
-
-const inputColumns = select({
-  organizationId: 'b.organization_id',
-  environment: 'b.environment',
-  id: 'b.id',
-  claim: 'b.claim',
-  attempt: 'b.attempt',
-  deadline: milliseconds('b.deadline'),
-  agentId: 'b.agent_id',
-  conversationId: 'b.conversation_id',
-  continues: 'b.continues',
-  userId: 'b.user_id',
-  tier: 'b.tier',
-  message: 'b.message',
-  contextJson: 'b.context_json',
-  replyChannels: 'b.reply_channels',
-  stream: 'b.stream',
-  requestId: 'b.request_id',
-  traceparent: 'b.traceparent',
-  ...agentColumns('agent'),
-  changedBefore: `b.attempt > 1 and exists (
-      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt)`,
-  sourceVersion: sourceVersion('b'),
-});
 
 // An answer that has lost a lease may end its process, so it shares one only with others that have lost one, and runs alone after two.
 const begin = `
@@ -101,7 +57,7 @@ const begin = `
       due = least(${at(`$2 + ${leaseMs}`)}, a.deadline)
     from claimed c where ${sameKey('a', 'c')}
     returning a.*)
-  select ${inputColumns} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
+  select ${select(inputColumns('b', 'agent'))} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
 /** Begins attempts, and returns those that are the claims' own. */
 export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> =>

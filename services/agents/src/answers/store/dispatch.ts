@@ -1,60 +1,51 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
-import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, type State, select, states, unbegunMs } from '../../shared/answer.ts';
 import {
+  type AnswerKey,
+  leaseMs,
+  maxLostLeases,
+  maxUnbegunMs,
+  pendingMs,
+  type State,
+  select,
+  states,
+  unbegunMs,
+} from '../../shared/answer.ts';
+import {
+  type AgentInput,
+  type AttemptInput,
   afterLines,
   at,
   inLockOrder,
+  inputColumns,
   inState,
   items,
   itemsByKey,
   keyColumns,
   lockedLines,
   milliseconds,
+  type NullColumns,
+  type RedispatchedRow,
+  redispatched,
+  redispatchedColumns,
   sameKey,
   sameTenant,
   selectKey,
+  selectRedispatched,
   stateAfter,
   statesFor,
   tenantColumns,
 } from './sql.ts';
 
-/** An answer that has got another job. */
-export interface RedispatchedRow extends AnswerKey {
-  dispatches: number;
-  priority: number;
-  traceparent: string;
-  /** It has lost a lease, so it does not run in the worker's own process. */
-  apart: boolean;
-  /** It has lost exactly one lease, so it may share its process with others like it. */
-  shared: boolean;
-  lostLeases: number;
-}
-
-export const selectRedispatched = (alias: string): string =>
-  select({
-    organizationId: `${alias}.organization_id`,
-    environment: `${alias}.environment`,
-    id: `${alias}.id`,
-    dispatches: `${alias}.dispatches`,
-    priority: `${alias}.priority`,
-    traceparent: `${alias}.traceparent`,
-    apart: `${alias}.lost_leases > 0`,
-    shared: `${alias}.lost_leases = 1`,
-    lostLeases: `${alias}.lost_leases`,
-  });
-
-/** The changes that give answer `a` another job, at time $2. */
-export const redispatched = (event: 'endLease' | 'redispatch'): string => `
-  state = ${stateAfter(event)}, claim = '', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')},
-  due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
-
-export interface DispatchedRow extends RedispatchedRow {
+/** A dispatched answer. It has begun where a worker was given for it, and needs a job otherwise. */
+export type DispatchedRow = RedispatchedRow & {
   /** How many more of the tenant's answers could be dispatched: some were accepted while the statement waited for the line. */
-  missed: number;
-}
+  readonly missed: number;
+  readonly workerChannel: string;
+} & (({ readonly state: 'running' } & AttemptInput) | ({ readonly state: 'dispatched' } & NullColumns<AgentInput>));
 
-// The condition that is always true makes the planner expect few rows, and so use the key.
+// The conditions that are always true make the planner expect few rows, and so use the keys. An answer whose agent was deleted does not
+// begin here: the attempt to begin its job ends it.
 const dispatch = `
   with ${items(tenantColumns)}, ${lockedLines()},
   next as materialized (
@@ -67,34 +58,67 @@ const dispatch = `
         order by w.id limit greatest(0, $3::integer - line.in_flight)) waiting) a
     where ${afterLines}),
   locked as materialized (
-    select a.organization_id, a.environment, a.id, n.priority
+    select a.organization_id, a.environment, a.id, a.agent_id, n.priority
     from (select * from next order by organization_id, environment, id) n
     cross join lateral (
-      select w.organization_id, w.environment, w.id from answers w
+      select w.organization_id, w.environment, w.id, w.agent_id from answers w
       where ${sameKey('w', 'n')} and w.state in ${statesFor('dispatch')} for update) a),
+  beginning as materialized (
+    select l.organization_id, l.environment, l.id,
+      ($4::text[])[row_number() over (order by l.priority, l.organization_id, l.environment, l.id)] as worker_channel
+    from locked l cross join lateral (select 1 from agents g where ${sameTenant('g', 'l')} and g.id = l.agent_id limit 1) living),
+  chosen as materialized (
+    select l.organization_id, l.environment, l.id, l.priority, b.worker_channel, b.worker_channel is not null as begins
+    from locked l left join beginning b on ${sameKey('b', 'l')}),
   dispatched as (
-    update answers a set state = ${stateAfter('dispatch')}, dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = l.priority,
-      due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)
-    from locked l where ${sameKey('a', 'l')} and (l.organization_id, l.environment) is not distinct from (l.organization_id, l.environment)
+    update answers a set state = case when c.begins then ${stateAfter('begin')} else ${stateAfter('dispatch')} end,
+      dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = c.priority,
+      attempt = a.attempt + c.begins::integer, worker_channel = coalesce(c.worker_channel, ''),
+      due = least(${at(`$2 + case when c.begins then ${leaseMs} else ${unbegunMs} end`)}, a.deadline)
+    from chosen c where ${sameKey('a', 'c')} and (c.organization_id, c.environment) is not distinct from (c.organization_id, c.environment)
     returning a.*),
   counts as (select organization_id, environment, count(*)::integer as dispatched from dispatched group by 1, 2),
   line_update as (
     update answer_lines line set waiting = line.waiting - counts.dispatched, in_flight = line.in_flight + counts.dispatched
     from counts where ${sameTenant('line', 'counts')})
-  select ${selectRedispatched('d')}, least(line.waiting, $3::integer - line.in_flight) - counts.dispatched as missed
-  from dispatched d join lines line on ${sameTenant('line', 'd')} join counts on ${sameTenant('counts', 'd')}`;
+  select ${select({
+    ...inputColumns('d', 'agent'),
+    ...redispatchedColumns('d'),
+    state: 'd.state',
+    workerChannel: 'd.worker_channel',
+    missed: 'least(line.waiting, $3::integer - line.in_flight) - counts.dispatched',
+  })}
+  from dispatched d join lines line on ${sameTenant('line', 'd')} join counts on ${sameTenant('counts', 'd')}
+  left join lateral (
+    select * from agents g where d.state = ${stateAfter('begin')} and ${sameTenant('g', 'd')} and g.id = d.agent_id limit 1) agent on true`;
+
+interface DispatchLimits {
+  /** The most answers of a tenant that may be in flight. */
+  readonly inFlight: number;
+  /** A worker for each answer that may begin at once, those with the best priority first. */
+  readonly workerChannels: readonly string[];
+}
 
 /** Dispatches the oldest waiting answers of these tenants, up to the limit of answers in flight. */
-export const dispatchNext = (sql: Sql, tenants: readonly Tenant[], inFlight: number, now: number): Promise<DispatchedRow[]> =>
-  sql<DispatchedRow>(dispatch, [toJson(tenantColumns, tenants), now, inFlight]);
+export const dispatchNext = (
+  sql: Sql,
+  tenants: readonly Tenant[],
+  { inFlight, workerChannels }: DispatchLimits,
+  now: number,
+): Promise<DispatchedRow[]> => sql<DispatchedRow>(dispatch, [toJson(tenantColumns, tenants), now, inFlight, workerChannels]);
+
+/** A tenant with waiting answers that could be in flight. */
+export interface HeldUpTenant extends Tenant {
+  /** How many could be. */
+  readonly answers: number;
+}
 
 const heldUpTenants = `
-  select organization_id as "organizationId", environment from answer_lines where waiting > 0 and in_flight < $1
+  select organization_id as "organizationId", environment, least(waiting, $1::integer - in_flight) as answers from answer_lines where waiting > 0 and in_flight < $1
   order by organization_id, environment limit $2`;
 
-/** Tenants with waiting answers that could be in flight. */
-export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Promise<Tenant[]> =>
-  sql<Tenant>(heldUpTenants, [inFlight, limit]);
+export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Promise<HeldUpTenant[]> =>
+  sql<HeldUpTenant>(heldUpTenants, [inFlight, limit]);
 
 export const dispatchStatements = { dispatch, heldUpTenants };
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
 import { columnTypes, type RowColumns } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, type Event, type State, select, transitions } from '../../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, type Event, type State, select, transitions, unbegunMs } from '../../shared/answer.ts';
 
 /** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
 export const at = (milliseconds: string): string =>
@@ -91,8 +91,8 @@ export interface AgentInput extends WorkerFields {
 }
 
 /** The columns of row `alias` of agents that an attempt needs. */
-export const agentColumns = (alias: string): Record<string, string> =>
-  Object.fromEntries(workerEntries.map(({ key, name }) => [key, `${alias}.${name}`]));
+export const agentColumns = (alias: string): Record<keyof WorkerFields, string> =>
+  Object.fromEntries(workerEntries.map(({ key, name }) => [key, `${alias}.${name}`])) as Record<keyof WorkerFields, string>;
 
 /** The version of the data source of the tenant of row `alias`. */
 export const sourceVersion = (alias: string): string =>
@@ -100,3 +100,79 @@ export const sourceVersion = (alias: string): string =>
 
 /** Columns of a row that has no agent. */
 export type NullColumns<Columns> = { readonly [Name in keyof Columns]: null };
+
+/** An attempt with everything that the worker needs. */
+export interface AttemptInput extends AnswerKey, AgentInput {
+  claim: string;
+  attempt: number;
+  deadline: number;
+  agentId: string;
+  conversationId: string;
+  continues: boolean;
+  userId: string;
+  tier: string;
+  message: string;
+  contextJson: string;
+  replyChannels: string[];
+  stream: boolean;
+  requestId: string;
+  traceparent: string;
+  /** An earlier attempt has claimed a change of business data. */
+  changedBefore: boolean;
+}
+
+/** The columns of an attempt's input, of row `answer` of answers and row `agent` of agents. */
+export const inputColumns = (answer: string, agent: string): Record<keyof AttemptInput, string> => ({
+  organizationId: `${answer}.organization_id`,
+  environment: `${answer}.environment`,
+  id: `${answer}.id`,
+  claim: `${answer}.claim`,
+  attempt: `${answer}.attempt`,
+  deadline: milliseconds(`${answer}.deadline`),
+  agentId: `${answer}.agent_id`,
+  conversationId: `${answer}.conversation_id`,
+  continues: `${answer}.continues`,
+  userId: `${answer}.user_id`,
+  tier: `${answer}.tier`,
+  message: `${answer}.message`,
+  contextJson: `${answer}.context_json`,
+  replyChannels: `${answer}.reply_channels`,
+  stream: `${answer}.stream`,
+  requestId: `${answer}.request_id`,
+  traceparent: `${answer}.traceparent`,
+  ...agentColumns(agent),
+  changedBefore: `${answer}.attempt > 1 and exists (
+      select 1 from answer_steps s where ${sameTenant('s', answer)} and s.answer_id = ${answer}.id and s.attempt < ${answer}.attempt)`,
+  sourceVersion: sourceVersion(answer),
+});
+
+/** An answer that has got another job. */
+export interface RedispatchedRow extends AnswerKey {
+  dispatches: number;
+  priority: number;
+  traceparent: string;
+  /** It has lost a lease, so it does not run in the worker's own process. */
+  apart: boolean;
+  /** It has lost exactly one lease, so it may share its process with others like it. */
+  shared: boolean;
+  lostLeases: number;
+}
+
+export const redispatchedColumns = (alias: string): Record<keyof RedispatchedRow, string> => ({
+  organizationId: `${alias}.organization_id`,
+  environment: `${alias}.environment`,
+  id: `${alias}.id`,
+  dispatches: `${alias}.dispatches`,
+  priority: `${alias}.priority`,
+  traceparent: `${alias}.traceparent`,
+  apart: `${alias}.lost_leases > 0`,
+  shared: `${alias}.lost_leases = 1`,
+  lostLeases: `${alias}.lost_leases`,
+});
+
+export const selectRedispatched = (alias: string): string => select(redispatchedColumns(alias));
+
+/** The changes that give answer `a` another job, at time $2. */
+export const redispatched = (event: 'endLease' | 'redispatch'): string => `
+  state = ${stateAfter(event)}, claim = '', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')},
+  due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
