@@ -221,6 +221,12 @@ test('a waiting answer begins for a worker that waits when another answer ends, 
 });
 
 test('the input of a waiting answer is the same, whether it begins when it is dispatched or by its job', async () => {
+  // The data sources of other tenants do not count.
+  await rig.sql(
+    `insert into data_sources (organization_id, environment, version, url_sealed, created_at, updated_at)
+     values ($1, 'live', 7, 'x', now(), now()), ($1, 'test', 8, 'x', now(), now()), ('org_2', 'live', 9, 'x', now(), now())`,
+    [organizationId],
+  );
   const { busy, waiting } = await acceptBeyondLimit(2);
   const wait = waitAs(newWorker(), { capacity: 1 });
   await endOne(busy[0] as string);
@@ -236,7 +242,8 @@ test('the input of a waiting answer is the same, whether it begins when it is di
   });
   if (!('input' in byJob)) throw new Error('not begun');
   const own = { id: '', claim: '', deadline: 0, conversationId: '' };
-  expect({ ...byAssignment?.input, ...own }).toMatchObject({ ...byJob.input, ...own });
+  expect({ ...byAssignment?.input, ...own }).toMatchObject({ ...byJob.input, ...own, sourceVersion: 7 });
+  await rig.sql('delete from data_sources', []);
 });
 
 test('a dispatched answer beyond the capacity of workers gets a job, and the one with the best priority begins', async () => {

@@ -96,7 +96,7 @@ export const agentColumns = (alias: string): Record<keyof WorkerFields, string> 
 
 /** The version of the data source of the tenant of row `alias`. */
 export const sourceVersion = (alias: string): string =>
-  `coalesce((select d.version from data_sources d where ${sameTenant('d', alias)} and d.url_sealed is not null), 0)`;
+  `coalesce((select source.version from data_sources source where ${sameTenant('source', alias)} and source.url_sealed is not null), 0)`;
 
 /** Columns of a row that has no agent. */
 export type NullColumns<Columns> = { readonly [Name in keyof Columns]: null };
@@ -142,7 +142,7 @@ export const inputColumns = (answer: string, agent: string): Record<keyof Attemp
   traceparent: `${answer}.traceparent`,
   ...agentColumns(agent),
   changedBefore: `${answer}.attempt > 1 and exists (
-      select 1 from answer_steps s where ${sameTenant('s', answer)} and s.answer_id = ${answer}.id and s.attempt < ${answer}.attempt)`,
+      select 1 from answer_steps step where ${sameTenant('step', answer)} and step.answer_id = ${answer}.id and step.attempt < ${answer}.attempt)`,
   sourceVersion: sourceVersion(answer),
 });
 
