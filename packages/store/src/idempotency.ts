@@ -23,19 +23,21 @@ interface StoredResponse<Response> {
 /**
  * Runs an effect in one transaction, once for each Idempotency-Key. A repeated request gets the stored response, one with another body
  * is refused with `idempotency_key_reused`, and one during the first with `idempotency_in_progress`. An effect that is refused, or that
- * ends after its caller's deadline, is rolled back and stores nothing.
+ * ends after its caller's deadline, is rolled back and stores nothing. The effects of one organization run one after the other.
  */
 export function once<Response extends object>(
   store: Store,
   call: Call,
   effect: (transaction: Transaction) => Promise<Response>,
 ): Promise<Response> {
-  return store.transaction(async (transaction) => {
-    const response = await (call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction));
-    // A wait for a lock may have taken longer than the caller waits.
-    call.checkDeadline();
-    return response;
-  });
+  const change = () =>
+    store.transaction(async (transaction) => {
+      const response = await (call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction));
+      // A wait for a lock may have taken longer than the caller waits.
+      call.checkDeadline();
+      return response;
+    });
+  return store.changes.run(call, change);
 }
 
 async function runOnce<Response extends object>(

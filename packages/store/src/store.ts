@@ -11,6 +11,7 @@ import {
 import type { CompiledQuery } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
+import { type Changes, createChanges } from './changes.ts';
 import { databaseUrl, serverUrls, withAddress, withoutOptions } from './servers/database-url.ts';
 import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/pooler.ts';
 import { clientOfPrimary } from './servers/primary.ts';
@@ -59,6 +60,8 @@ export interface Store {
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   /** Commits when the work resolves. Do what must follow the commit after this call. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Limits the changes of callers (`once`). */
+  readonly changes: Changes;
 }
 
 interface TransactionOptions {
@@ -137,6 +140,7 @@ export async function openStore(
     read: (work) => readEntities(orm, pool, work),
     transaction: (work, { mayRepeat = false } = {}) =>
       mayRepeat ? transactWithRetry(process.logger, connected, work) : inTransaction(connected, work),
+    changes: createChanges(config.DATABASE_POOL_MAX),
   };
 }
 

@@ -200,3 +200,20 @@ test('every change writes an audit entry and an event, without the prompt', asyn
   ]);
   expect(JSON.stringify([audit, events])).not.toContain(secret);
 });
+
+test('changes that wait for a locked agent of one organization leave connections to another', async () => {
+  const held = { organizationId: 'org_held' };
+  const agentId = await createAgent(agents.gateway, {}, held);
+  const locking = await agents.database.connect();
+  try {
+    await locking.query('begin');
+    await locking.query('select 1 from agents where id = $1 for update', [agentId]);
+    // Several times as many as the service has connections.
+    const waiting = Promise.allSettled(Array.from({ length: 60 }, (_, n) => update(agentId, { name: `Name ${n}` }, held)));
+    await expect(createAgent(agents.gateway, {}, { organizationId: 'org_spared' })).resolves.toMatch(/^agt_/);
+    await locking.query('rollback');
+    expect((await waiting).map(({ status }) => status)).toContain('fulfilled');
+  } finally {
+    locking.release();
+  }
+});

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { asCaller, type BootedService, boot, tenantOf } from './boot.ts';
 import { faultsOf, query } from './verification.ts';
 
@@ -173,4 +174,24 @@ describe('overdue holds', () => {
     await credits.agents.release({ items: first.holds.map(({ tenant, holdId }) => ({ tenant, holdId })) });
     expect((await credits.agents.listOverdueHolds({})).holds.map(({ holdId }) => holdId)).toEqual(['m1']);
   });
+});
+
+test('changes that wait for the locked ledger of one organization leave connections to another', async () => {
+  await grant('org_held', 1_000);
+  await grant('org_spared', 1_000);
+  const database = new Client({ connectionString: credits.url, options: '-c search_path=credits' });
+  await database.connect();
+  try {
+    await database.query('begin');
+    await database.query(`select 1 from ledgers where organization_id = 'org_held' for update`);
+    const allocate = (organizationId: string, userId: string) =>
+      asCaller({ organizationId }, () => credits.gateway.setAllocation({ userId, monthlyLimit: 10 }));
+    // Several times as many as the service has connections.
+    const waiting = Promise.allSettled(Array.from({ length: 60 }, (_, n) => allocate('org_held', `usr_${n}`)));
+    expect((await allocate('org_spared', 'usr_1')).allocation?.monthlyLimit).toBe(10);
+    await database.query('rollback');
+    expect((await waiting).map(({ status }) => status)).toContain('fulfilled');
+  } finally {
+    await database.end();
+  }
 });

@@ -1,4 +1,3 @@
-import type { FairLimiter } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
 import type { Cipher, Cursors, Relay, Store } from '@agent-service/store';
 import type { Dispatch } from './dispatch.ts';
@@ -15,7 +14,5 @@ export interface WebhooksDeps {
   readonly dispatch: Dispatch;
   /** The reason why requests may not be sent to a URL; undefined if they may. */
   readonly refusalOfUrl: (url: string) => Promise<string | undefined>;
-  /** Limits the changes that callers make, by organization. */
-  readonly changes: FairLimiter;
   readonly now: () => number;
 }

@@ -1,4 +1,4 @@
-import { createClient, createFairLimiter, serve } from '@agent-service/contracts';
+import { createClient, serve } from '@agent-service/contracts';
 import { createResolve, refusalOfTarget } from '@agent-service/outbound';
 import { createProducer, type DeliveriesJob, openRedis, type Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
@@ -15,8 +15,6 @@ import { sealedColumns } from './store/sealed-columns.ts';
 import { dropVoid, removeDeletedWebhooks } from './store/webhooks.ts';
 
 const schema = 'webhooks';
-/** The number of changes of one organization that may wait. A change takes a few ms. */
-const changesWaiting = 100;
 
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = process.clock.now): Promise<number> {
@@ -36,7 +34,6 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
     cursors: createCursors(config.CURSOR_SECRET),
     months,
     auditRelay: relayAudit(process, store, identity),
-    changes: createFairLimiter({ permits: Math.ceil(config.DATABASE_POOL_MAX / 2), maxWaiting: changesWaiting }),
     dispatch: createDispatch({ process, store, jobs, now }),
     refusalOfUrl: (url) => refusalOfTarget(url, allowed, resolve),
     now,

@@ -123,9 +123,9 @@ test('changes that wait for a locked webhook of one organization leave connectio
   try {
     await database.query('begin');
     await database.query('select 1 from endpoints where id = $1 for update', [locked]);
-    const waiting = Array.from({ length: 150 }, () => rotate('org_held', locked));
+    const waiting = Array.from({ length: 300 }, () => rotate('org_held', locked));
     const outcomes = Promise.allSettled(waiting);
-    // Those that find 100 waiting are refused as too many, and not as a fault of the service.
+    // Those that find 250 waiting are refused as too many, and not as a fault of the service.
     await expect(
       Promise.any(
         waiting.map((each) =>

@@ -24,12 +24,13 @@ export const deleteConversation = ({ store, auditRelay }: ServiceDeps): RpcOf<'a
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId }, call) {
     const tenant = tenantOf(call);
-    await store.transaction(async ({ sql }) => {
+    await once(store, call, async ({ sql }) => {
       const outcome = await markConversationDeleted(sql, { tenant, agentId, userId: call.tenant.userId }, conversationId);
       if (outcome === 'unknown') throw new ServiceError('not_found');
       if (outcome === 'busy') throw new ServiceError('conversation_busy');
       const target = { type: 'conversation', id: conversationId };
       await writeAudit(sql, call, { action: 'conversation.deleted', ...tenant, target, changes: { agent_id: agentId } });
+      return {};
     });
     auditRelay.nudge();
     return {};

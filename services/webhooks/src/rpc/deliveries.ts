@@ -1,5 +1,5 @@
 import { callers, callersAndOperators, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { isoTime, lastOf, limitOf, writeAudit } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
 import {
@@ -14,7 +14,6 @@ import { deliveriesRetainedMs } from '../store/months.ts';
 import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
-import { changeOnce } from './change-once.ts';
 
 export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callersAndOperators({ scope: 'webhooks:read' }),
@@ -43,7 +42,7 @@ export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> =>
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     await months.ensure(now());
-    const response = await changeOnce(deps, call, async ({ em, sql }) => {
+    const response = await once(deps.store, call, async ({ em, sql }) => {
       const at = now();
       const webhook = await lockWebhook(em, tenant, webhookId);
       const repeatable = webhook && (await findRepeatable(sql, tenant, webhookId, deliveryId, at - deliveriesRetainedMs));
@@ -70,7 +69,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     await months.ensure(now());
-    const response = await changeOnce(deps, call, async ({ em, sql }) => {
+    const response = await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, webhookId);
       if (!webhook) throw new ServiceError('not_found');
       if (!webhook.active) throw new ServiceError('webhook_inactive');

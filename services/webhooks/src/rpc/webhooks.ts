@@ -1,5 +1,5 @@
 import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { lastOf, limitOf, writeAudit } from '@agent-service/store';
+import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
 import { toTimestamp } from '../store/queue.ts';
@@ -14,7 +14,6 @@ import {
   replaceSecret,
   type WebhookChanges,
 } from '../store/webhooks.ts';
-import { changeOnce } from './change-once.ts';
 import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
 
 const webhooksAtMost = 100;
@@ -37,7 +36,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     };
     const sealedSecret = sealSecret(cipher, tenant, id, request.secret === undefined ? makeSecret() : checkSecret(request.secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
-    const stored = await changeOnce(deps, call, async (transaction) => {
+    const stored = await once(deps.store, call, async (transaction) => {
       if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
       const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
       await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
@@ -60,7 +59,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
       ...(description !== undefined && { description: checkDescription(description) }),
       ...(active !== undefined && { active }),
     };
-    const response = await changeOnce(deps, call, async ({ em, sql }) => {
+    const response = await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       await changeWebhook(em, webhook, changes, now());
@@ -78,7 +77,7 @@ export const deleteEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'deleteEnd
     const { auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    await changeOnce(deps, call, async ({ em, sql }) => {
+    await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       await markWebhookDeleted(em, webhook, now());
@@ -116,7 +115,7 @@ export const rotateSecret = (deps: WebhooksDeps): RpcOf<'webhooks', 'rotateSecre
     const tenant = { organizationId, environment };
     const sealed = sealSecret(cipher, tenant, id, secret === undefined ? makeSecret() : checkSecret(secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
-    const stored = await changeOnce(deps, call, async ({ em, sql }) => {
+    const stored = await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       const at = now();
