@@ -19,11 +19,14 @@ const maxWaits = 4;
 const retryMs = 1_000;
 /** Poll rarely: an older replica does not implement WaitForAnswers. */
 const unsupportedMs = 30_000;
-const refreshEveryMs = 2_000;
+/** Also when a failed confirmation is repeated, so well below the 2 s after which a replica takes an unconfirmed attempt back. */
+const refreshEveryMs = 500;
 
 /** This worker's calls to one replica. */
 interface ReplicaWaits {
   readonly replica: string;
+  /** Only a replica that serves gets new waits. Answers may still come by the waits that it has, and are confirmed. */
+  isServing: boolean;
   waits: number;
   /** Answers that the next call confirms. */
   received: string[];
@@ -71,9 +74,12 @@ class AssignedAnswers {
   /** Notices replicas that were added or removed, and capacity that jobs have freed. */
   #refresh(): void {
     const targets = this.#deps.answers.replicas();
-    for (const target of this.#replicas.keys()) if (!targets.includes(target)) this.#replicas.delete(target);
+    for (const [replica, waits] of this.#replicas) {
+      waits.isServing = targets.includes(replica);
+      if (!waits.isServing && waits.waits === 0 && waits.received.length === 0) this.#replicas.delete(replica);
+    }
     for (const replica of targets) {
-      if (!this.#replicas.has(replica)) this.#replicas.set(replica, { replica, waits: 0, received: [], pausedUntil: 0 });
+      if (!this.#replicas.has(replica)) this.#replicas.set(replica, { replica, isServing: true, waits: 0, received: [], pausedUntil: 0 });
     }
     this.#offer();
   }
@@ -82,8 +88,7 @@ class AssignedAnswers {
     if (this.#process.stopping.aborted) return;
     const share = Math.max(1, Math.floor(this.#deps.capacity / Math.max(1, this.#replicas.size * maxWaits)));
     for (const waits of this.#replicas.values()) {
-      if (waits.pausedUntil > performance.now()) continue;
-      while (waits.waits < maxWaits) {
+      while (waits.isServing && waits.pausedUntil <= performance.now() && waits.waits < maxWaits) {
         const capacity = Math.min(share, this.#room());
         if (capacity <= 0) break;
         this.#call(waits, capacity);
@@ -128,6 +133,8 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
+      // One that is not serving has gone, or takes the attempts back: its entry must not stay for them.
+      if (waits.isServing) waits.received.unshift(...receivedAnswerIds);
       const isReplicaAway = isAway(error.code);
       waits.pausedUntil = performance.now() + (isReplicaAway ? retryMs : unsupportedMs);
       const level = isReplicaAway ? 'debug' : 'warn';

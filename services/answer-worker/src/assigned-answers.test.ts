@@ -1,0 +1,94 @@
+import type { JobWorker } from '@agent-service/queues';
+import type { ProcessContext } from '@agent-service/runtime';
+import { until } from '@agent-service/testkit';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { AssignedAnswer, Offer } from './answers-api.ts';
+import { takeAssignedAnswers } from './assigned-answers.ts';
+
+interface Call {
+  readonly replica: string;
+  readonly offer: Offer;
+  respond(answerIds: readonly string[]): void;
+  fail(): void;
+}
+
+const jobs = { active: 0, setReserved: () => undefined, run: () => new Promise<never>(() => undefined) } as unknown as JobWorker;
+let serving: string[];
+let calls: Call[];
+let confirmed: string[];
+let stops: (() => Promise<void>)[];
+let stopping: AbortController;
+/** How often the worker has asked which replicas serve. */
+let looks: number;
+
+beforeEach(() => {
+  serving = ['agents-1', 'agents-2'];
+  calls = [];
+  confirmed = [];
+  stops = [];
+  stopping = new AbortController();
+  looks = 0;
+  const process = {
+    stopping: stopping.signal,
+    logger: { debug: () => undefined, warn: () => undefined },
+    onStop: (_name: string, stop: () => Promise<void>) => void stops.push(stop),
+  } as unknown as ProcessContext;
+  takeAssignedAnswers(process, {
+    answers: { replicas, wait },
+    jobs,
+    capacity: 80,
+    maxActive: 100,
+    run: async () => undefined,
+  });
+});
+
+afterEach(async () => {
+  stopping.abort();
+  const stopped = Promise.all(stops.map((stop) => stop()));
+  for (const { respond } of calls) respond([]);
+  await stopped;
+});
+
+const replicas = () => {
+  looks += 1;
+  return serving;
+};
+
+/** Each call with a capacity waits until the test ends it. */
+function wait(replica: string, offer: Offer): Promise<readonly AssignedAnswer[]> {
+  if (offer.capacity === 0) {
+    confirmed.push(...(offer.receivedAnswerIds ?? []));
+    return Promise.resolve([]);
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<readonly AssignedAnswer[]>();
+  const respond = (answerIds: readonly string[]) =>
+    resolve(
+      answerIds.map((answerId) => ({ answer: { organizationId: 'org_a', environment: 'live', answerId }, attempt: {} }) as AssignedAnswer),
+    );
+  calls.push({ replica, offer, respond, fail: () => reject(new Error('the connection is lost')) });
+  confirmed.push(...(offer.receivedAnswerIds ?? []));
+  return promise;
+}
+
+const callsAt = (replica: string): Call[] => calls.filter((call) => call.replica === replica);
+
+test('an answer that came by an old wait at a replica that was not serving for a while is confirmed', async () => {
+  const [old] = callsAt('agents-1');
+  serving = ['agents-2'];
+  const before = looks;
+  await until('the change is noticed', () => looks > before + 1);
+  old?.respond(['msg_1']);
+  await until('it is confirmed', () => confirmed.includes('msg_1'));
+  expect(callsAt('agents-1')).toHaveLength(4);
+});
+
+test('an answer is confirmed again if the call that confirmed it failed', async () => {
+  const [first, second] = callsAt('agents-1');
+  first?.respond(['msg_2']);
+  await until('it is confirmed', () => confirmed.includes('msg_2'));
+  const last = callsAt('agents-1').at(-1);
+  expect(last?.offer.receivedAnswerIds).toEqual(['msg_2']);
+  last?.fail();
+  await until('it is confirmed again', () => confirmed.filter((id) => id === 'msg_2').length === 2);
+  second?.respond([]);
+});
