@@ -34,6 +34,7 @@ export async function startInProcess(databaseUrl: string, summary: string): Prom
       maxWaiting: 10_000,
       tenantsAtOnce: 5,
       slow: createSlowTenants({ permits: 2 }),
+      onFailure: () => undefined,
     });
   });
   const queue = running.started;

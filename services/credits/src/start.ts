@@ -1,12 +1,12 @@
-import { createClient, type Implementation, serve } from '@agent-service/contracts';
+import { createClient, type Implementation, ServiceError, serve } from '@agent-service/contracts';
 import { readModelsFile } from '@agent-service/models/models-file';
-import type { ProcessContext } from '@agent-service/runtime';
+import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, outboxMethods, relayAudit } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsDeps } from './deps.ts';
 import type { PriceBook } from './domain/holds.ts';
-import { createLedgerQueue, createLedgers } from './ledger/ledgers.ts';
+import { createLedgerQueue, createLedgers, type LedgerQueueOptions } from './ledger/ledgers.ts';
 import { getBalance, getUserBalance, setAllocation, updateSettings } from './rpc/balances.ts';
 import { hold, listOverdueHolds, release, settle } from './rpc/holds.ts';
 import { grant, verifyLedger } from './rpc/operator.ts';
@@ -44,6 +44,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
       maxWaiting,
       tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - reservedConnections - slowTenantConnections),
       slow: createSlowTenants({ permits: slowTenantConnections }),
+      onFailure: (entries, cause) => logFailure(process.logger, entries, cause),
     }),
     prices,
     cursors: createCursors(config.CURSOR_SECRET),
@@ -52,6 +53,23 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   };
   startSweeps(process, deps);
   return await serve(process, config, 'credits', implementation(deps));
+}
+
+/** An operation that fails for its own data is never decided: only this line says why. */
+function logFailure(logger: Logger, [first, ...rest]: Parameters<LedgerQueueOptions['onFailure']>[0], cause: unknown): void {
+  if (!first) return;
+  const { tenant, operation } = first;
+  const { code } = ServiceError.from(cause);
+  logger[code === 'internal' ? 'error' : 'warn']({
+    event: 'operations_failed',
+    organization_id: tenant.organizationId,
+    environment: tenant.environment,
+    operation: operation.kind,
+    ...('id' in operation && { operation_id: operation.id }),
+    more: rest.length,
+    code,
+    err: cause,
+  });
 }
 
 /** The price of every tier in the models file. */

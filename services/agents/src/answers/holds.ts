@@ -61,7 +61,15 @@ interface HoldTry {
 async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[]): Promise<HoldTry> {
   try {
     const { results } = await callDetached(holdLimitMs, () => credits.hold({ items: items.map(holdItem) }));
-    return { outcomes: items.map((_, index) => toOutcome(results[index]?.refusal)), mayRetry: true };
+    const outcomes = items.map((_, index) => toOutcome(results[index]?.refusal));
+    const index = outcomes.indexOf(undecided);
+    if (index >= 0) {
+      const { id, organizationId } = items[index] as Holdable;
+      const more = outcomes.filter((outcome) => outcome === undecided).length - 1;
+      const ids = { answer_id: id, organization_id: organizationId, more };
+      process.logger.warn({ event: 'hold_undecided', ...ids, code: results[index]?.refusal?.code });
+    }
+    return { outcomes, mayRetry: true };
   } catch (cause) {
     const { code } = ServiceError.from(cause);
     process.logger.warn({ event: 'hold_failed', answers: items.length, code, err: cause });

@@ -126,16 +126,19 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
     const startedAt = performance.now();
     const results: (SettleResult | Error)[] = await callByTenant(settlements, settleOfTenant);
     const refused: Settlement[] = [];
+    const undecided: (Settlement & { readonly code: string })[] = [];
     const charged: { settlement: Settlement; credits: number }[] = [];
     for (const [index, settlement] of settlements.entries()) {
       const result = results[index];
       if (result === undefined || result instanceof Error) continue;
       if (!result.refusal) charged.push({ settlement, credits: result.charged ?? 0 });
-      else if (!isUndecided(result.refusal.code)) {
+      else if (isUndecided(result.refusal.code)) undecided.push({ ...settlement, code: result.refusal.code });
+      else {
         logRefusal(settlement, result.refusal.code);
         refused.push(settlement);
       }
     }
+    logUndecided(undecided);
     await Promise.all([endAll(charged), endAnswers.endUnsettled(refused)]);
     for (const _ of charged) metrics.observeSettlement(performance.now() - startedAt);
     return results.map((result) => (result instanceof Error ? result : !isUndecided(result.refusal?.code ?? '')));
@@ -169,6 +172,14 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
   /** The hold was released, or never existed: only a bug causes this. */
   function logRefusal({ id, organizationId }: AnswerKey, code: string): void {
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
+  }
+
+  /** These are retried until the ledger decides. One that it cannot decide keeps its conversation busy, so an operator has to act. */
+  function logUndecided([first, ...rest]: readonly (AnswerKey & { readonly code: string })[]): void {
+    if (!first) return;
+    const level = [first, ...rest].some(({ code }) => code === 'internal') ? 'error' : 'warn';
+    const { id, organizationId, code } = first;
+    process.logger[level]({ event: 'settle_undecided', answer_id: id, organization_id: organizationId, more: rest.length, code });
   }
 
   return createRetryQueue<Settlement>(deps, 'settling', settle);

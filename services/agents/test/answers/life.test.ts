@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { retrySettlements } from '../../src/answers/sweeps.ts';
 import { pendingMs } from '../../src/shared/answer.ts';
 import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
@@ -245,4 +245,37 @@ test('a hold is released at once when its agent is deactivated before the failed
     () => [first, second].map(({ id }) => rig.ledger.holds.get(id)?.state),
     (states) => states.every((state) => state === 'released'),
   );
+});
+
+test('a hold or settlement that the ledger cannot decide leaves a line in the log, and the settlement is retried', async () => {
+  const { logger } = rig.deps.process;
+  const [warn, error] = [jest.spyOn(logger, 'warn'), jest.spyOn(logger, 'error')];
+  const undecided = newMessage(rig.clock.now);
+  const about = { organization_id: organizationId, more: 0, code: 'internal' };
+  try {
+    rig.ledger.poison = undecided.id;
+    expect(await rig.answers.accept(undecided)).toEqual({ refusal: { code: 'unavailable' } });
+    expect(warn).toHaveBeenCalledWith({ event: 'hold_undecided', answer_id: undecided.id, ...about });
+    const { message } = await acceptOne();
+    await begin(message.id);
+    rig.ledger.poison = message.id;
+    await rig.answers.complete(result(message.id, 1));
+    const line = { event: 'settle_undecided', answer_id: message.id, ...about };
+    await until(
+      async () => error.mock.calls,
+      (calls) => calls.some(([fields]) => (fields as { answer_id?: string }).answer_id === message.id),
+    );
+    expect(error).toHaveBeenCalledWith(line);
+    rig.ledger.poison = undefined;
+    rig.clock.now += pendingMs;
+    await retrySettlements(rig.deps);
+    await until(
+      () => endedOf(message.id),
+      (ended) => ended.length > 0,
+    );
+  } finally {
+    rig.ledger.poison = undefined;
+    warn.mockRestore();
+    error.mockRestore();
+  }
 });

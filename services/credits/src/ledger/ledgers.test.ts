@@ -21,6 +21,7 @@ function ledger(options: Partial<LedgerQueueOptions> = {}) {
     maxWaiting: 100,
     tenantsAtOnce: 2,
     slow: createSlowTenants({ permits: 1 }),
+    onFailure: () => undefined,
     ...options,
   });
   const submit = (organizationId: string, id: string, limitMs = 5_000) => queue.submit(tenant(organizationId), release(id), limitMs);
@@ -59,7 +60,9 @@ describe('the queue of a ledger', () => {
 
   test('a batch that fails is split, so that only the faulty operation fails', async () => {
     const batches: string[][] = [];
+    const failures: [string[], unknown][] = [];
     const { submit } = ledger({
+      onFailure: (entries, cause) => failures.push([idsOf(entries.map(({ operation }) => operation)), cause]),
       commit: async (_tenant, operations) => {
         batches.push(idsOf(operations));
         if (idsOf(operations).includes('bad')) throw new Error('poison');
@@ -69,6 +72,7 @@ describe('the queue of a ledger', () => {
     const outcomes = await Promise.allSettled([submit('a', '1'), submit('a', 'bad'), submit('a', '2')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(batches).toEqual([['1', 'bad', '2'], ['1', 'bad'], ['1'], ['bad'], ['2']]);
+    expect(failures).toEqual([[['bad'], new Error('poison')]]);
   });
 
   test('a batch is not split if the database is unavailable', async () => {

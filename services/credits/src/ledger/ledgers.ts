@@ -265,6 +265,8 @@ export interface LedgerQueueOptions {
   /** Tenants that commit in parallel, not counting those whose commits timed out recently. */
   tenantsAtOnce: number;
   slow: SlowTenants;
+  /** Receives operations that failed. Their callers only learn that they are undecided. */
+  onFailure: (operations: readonly { readonly tenant: Tenant; readonly operation: Operation }[], cause: unknown) => void;
 }
 
 interface Entry {
@@ -278,11 +280,12 @@ const timeoutError = () => new ServiceError('unavailable', { message: 'The ledge
 const queueFullError = () =>
   new ServiceError('unavailable', { message: 'Too many operations wait for this ledger. Try again in a moment.' });
 
-export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce, slow }: LedgerQueueOptions): LedgerQueue {
+export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce, slow, onFailure }: LedgerQueueOptions): LedgerQueue {
   const waiting = new Map<string, number>();
   const batcher = createBatcher<Entry, Result>({
     run,
     maxItems,
+    onFailure,
     classify: classifyDatabaseFailure,
     tenants: { of: ({ tenant }) => tenant, lanes: 'each', most: tenantsAtOnce, slow },
   });

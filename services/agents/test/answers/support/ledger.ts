@@ -23,6 +23,8 @@ export interface ScriptedLedger {
   mood: LedgerMood;
   /** The code that the next holds are refused with. */
   refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
+  /** Operations on this hold fail, and are undecided. */
+  poison: string | undefined;
   /** Runs before holds are made. */
   onHold: (() => Promise<void>) | undefined;
   /** Settlements and releases of these tenants get no answer until then, and fail. */
@@ -45,6 +47,9 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     return result;
   }
 
+  const decideEach = <Item extends { holdId?: string }>(items: readonly Item[], decide: (item: Item) => object) =>
+    items.map((item) => (item.holdId === ledger.poison ? refusal('internal') : decide(item)));
+
   const open = (tenant: TenantMessage, deadline: number): LedgerHold => ({
     organizationId: tenant?.organizationId ?? '',
     state: 'open',
@@ -65,7 +70,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
       await ledger.onHold?.();
       return await answer(() => {
         calls.hold += 1;
-        const results = items.map(({ tenant, holdId = '', deadlineMs }) => {
+        const results = decideEach(items, ({ tenant, holdId = '', deadlineMs }) => {
           const known = holds.get(holdId);
           if (known?.state === 'void') return refusal('hold_released');
           if (known === undefined && ledger.refuse) return refusal(ledger.refuse, { required: '4', available: '1' });
@@ -79,7 +84,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
       await silence(items);
       return await answer(() => {
         calls.settle += 1;
-        const results = items.map(({ holdId = '', amount = charge }) => {
+        const results = decideEach(items, ({ holdId = '', amount = charge }) => {
           const known = holds.get(holdId);
           if (known?.state === 'released') return refusal('hold_released');
           if (known === undefined || known.state === 'void') return refusal('hold_not_found');
@@ -126,6 +131,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     calls,
     mood: 'well',
     refuse: undefined,
+    poison: undefined,
     onHold: undefined,
     silent: undefined,
   };
