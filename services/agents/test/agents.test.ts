@@ -202,14 +202,14 @@ test('every change writes an audit entry and an event, without the prompt', asyn
 });
 
 test('changes that wait for a locked agent of one organization leave connections to another', async () => {
-  const held = { organizationId: 'org_held' };
-  const agentId = await createAgent(agents.gateway, {}, held);
+  const lockedTenant = { organizationId: 'org_locked' };
+  const agentId = await createAgent(agents.gateway, {}, lockedTenant);
   const locking = await agents.database.connect();
   try {
     await locking.query('begin');
     await locking.query('select 1 from agents where id = $1 for update', [agentId]);
     // Several times as many as the service has connections.
-    const waiting = Promise.allSettled(Array.from({ length: 60 }, (_, n) => update(agentId, { name: `Name ${n}` }, held)));
+    const waiting = Promise.allSettled(Array.from({ length: 60 }, (_, n) => update(agentId, { name: `Name ${n}` }, lockedTenant)));
     await expect(createAgent(agents.gateway, {}, { organizationId: 'org_spared' })).resolves.toMatch(/^agt_/);
     await locking.query('rollback');
     expect((await waiting).map(({ status }) => status)).toContain('fulfilled');

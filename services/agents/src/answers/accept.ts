@@ -177,14 +177,14 @@ export class Acceptance {
 
   /** Sends the attempts that have begun to their workers, and removes these from the map. */
   #assign(rows: readonly AcceptedRow[], candidates: ReadonlyMap<string, Candidate>, workers: Map<string, Reservation | undefined>): void {
-    const begun = rows.flatMap((row) => {
+    const attempts = rows.flatMap((row) => {
       const name = nameOf(row);
       const [candidate, reservation] = [candidates.get(name), workers.get(name)];
       if (row.state !== 'running' || !candidate || !reservation) return [];
       workers.delete(name);
       return [{ input: toAttemptInput(row, candidate), reservation }];
     });
-    sendAssignments(this.#deps, this.#waitingWorkers, begun);
+    sendAssignments(this.#deps, this.#waitingWorkers, attempts);
   }
 
   /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */

@@ -41,11 +41,11 @@ export function createDispatcher(deps: AnswersDeps, waitingWorkers: WaitingWorke
     try {
       const workerChannels = reserved.map(({ workerChannel }) => workerChannel);
       const rows = await dispatchNext(store.sql, tenants, { inFlight: limits.inFlight, workerChannels }, now());
-      const begun = rows.flatMap((row) => {
+      const attempts = rows.flatMap((row) => {
         const index = reserved.findIndex(({ workerChannel }) => workerChannel === row.workerChannel);
         return row.state === 'running' && index >= 0 ? reserved.splice(index, 1).map((reservation) => ({ input: row, reservation })) : [];
       });
-      sendAssignments(deps, waitingWorkers, begun);
+      sendAssignments(deps, waitingWorkers, attempts);
       return rows;
     } finally {
       for (const reservation of reserved) reservation.release();

@@ -223,7 +223,7 @@ class Workers implements WaitingWorkers {
 }
 
 /** An attempt that has begun for a worker, with the capacity that was reserved for it. */
-interface BegunAttempt {
+interface ReservedAttempt {
   readonly input: AttemptInput;
   readonly reservation: Reservation;
 }
@@ -232,11 +232,11 @@ interface BegunAttempt {
 export function sendAssignments(
   { store, metrics, background }: Pick<AnswersDeps, 'store' | 'metrics' | 'background'>,
   waitingWorkers: WaitingWorkers,
-  begun: readonly BegunAttempt[],
+  attempts: readonly ReservedAttempt[],
 ): void {
-  metrics.countAssignments(begun.length);
-  for (const { input, reservation } of begun) if (!input.continues) reservation.assign({ input, history: [] });
-  const continuing = begun.filter(({ input }) => input.continues);
+  metrics.countAssignments(attempts.length);
+  for (const { input, reservation } of attempts) if (!input.continues) reservation.assign({ input, history: [] });
+  const continuing = attempts.filter(({ input }) => input.continues);
   if (continuing.length === 0) return;
   background.run('reading histories', async () => {
     const inputs = continuing.map(({ input }) => input);
