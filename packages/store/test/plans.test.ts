@@ -17,6 +17,7 @@ const limits = { topic: 'audit', claimMs: 1_000, maxMessages: 200, maxBytes: 1_0
 const steps: Record<string, () => Promise<unknown>> = {
   sweepIdempotency: () => sweepIdempotency(store.sql),
   claimAny: () => claimMessages(store.sql, { ...limits, tenants: { after: '', except: [] } }),
+  claimAnyExcept: () => claimMessages(store.sql, { ...limits, tenants: { after: '', except: ['busy'] } }),
   claimOne: () => claimMessages(store.sql, { ...limits, tenants: { only: 'org_7' } }),
   holdMessages: () => holdMessages(store.sql, ids, 0),
   removeMessages: () => removeMessages(store.sql, ids.slice(0, 100)),
@@ -26,6 +27,7 @@ const steps: Record<string, () => Promise<unknown>> = {
 const grow = [
   `insert into idempotency_records (scope, fingerprint, response, created_at) select 's' || n, '', '{}', to_timestamp(0) from generate_series(1, ${rows}) n`,
   `insert into outbox (id, topic, payload) select 'id_' || n, 'audit', jsonb_build_object('organizationId', 'org_' || n % 1000) from generate_series(1, ${rows}) n`,
+  `insert into outbox (id, topic, payload) select 'busy_' || n, 'audit', '{"organizationId": "busy"}' from generate_series(1, ${rows}) n`,
   `insert into outbox (id, topic, payload) select 'other_' || n, 'events', '{}' from generate_series(1, ${rows}) n`,
   `insert into dead_letters (id, topic, organization_id, payload, bytes, attempts, reason, created_at)
    select 'id_' || n, 'audit', 'org_1', '{}', 2, 1, '', now() from generate_series(${rows} + 1, 2 * ${rows}) n`,

@@ -39,17 +39,15 @@ const due = '(claimed_until is null or claimed_until < now())';
 
 /** Steps from tenant to tenant along the index, so that the cost does not grow with one tenant's waiting messages. */
 const waitingTenants = `
-  (select organization_id from outbox where topic = $1 and organization_id > $5 and organization_id <> all($6) and ${due}
-   order by topic, organization_id limit 1)
+  (select organization_id from outbox where topic = $1 and organization_id > $5 and ${due} order by topic, organization_id limit 1)
   union all
-  select (select organization_id from outbox
-          where topic = $1 and organization_id > tenants.organization_id and organization_id <> all($6) and ${due}
+  select (select organization_id from outbox where topic = $1 and organization_id > tenants.organization_id and ${due}
           order by topic, organization_id limit 1)
   from tenants where tenants.organization_id is not null`;
 
-const claimText = (tenants: string) => `
+const claimText = (tenants: string, isChosen: string) => `
   with recursive tenants (organization_id) as (${tenants}),
-  chosen as materialized (select organization_id from tenants where organization_id is not null limit ${mostTenants}),
+  chosen as materialized (select organization_id from tenants where ${isChosen} limit ${mostTenants}),
   share as materialized (
     select greatest(1, $2::int / greatest(1, count(*)))::int as quota, count(*)::int as tenants, max(organization_id) as last from chosen),
   locked as materialized (
@@ -65,8 +63,9 @@ const claimText = (tenants: string) => `
   returning outbox.id, outbox.payload, outbox.organization_id as "organizationId", outbox.attempts, positions.position, positions.turn,
     share.quota, share.tenants, share.last, (select count(*)::int from locked) as available`;
 
-const claimAny = claimText(waitingTenants);
-const claimOne = claimText('select $5::text');
+// The steps do not exclude the tenants of $6: a step that did would read all messages of such a tenant.
+const claimAny = claimText(waitingTenants, 'organization_id is not null and organization_id <> all($6)');
+const claimOne = claimText('select $5::text', 'true');
 
 export async function claimMessages<Payload>(sql: Sql, options: ClaimOptions): Promise<Claim<Payload>> {
   const { topic, claimMs, maxMessages, maxBytes, tenants } = options;
