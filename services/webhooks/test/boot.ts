@@ -39,10 +39,15 @@ export async function boot({ now, settings }: BootOptions = {}): Promise<BootedS
   };
 }
 
-/** Asks the database itself, past the service. */
-export async function query<Row extends object>(url: string, statement: string, values: unknown[] = []): Promise<Row[]> {
+/** A connection to the database itself, past the service. */
+export async function connect(url: string): Promise<Database> {
   const database = new Database({ connectionString: url, options: '-c search_path=webhooks -c timezone=UTC' });
   await database.connect();
+  return database;
+}
+
+export async function query<Row extends object>(url: string, statement: string, values: unknown[] = []): Promise<Row[]> {
+  const database = await connect(url);
   try {
     return (await database.query<Row>(statement, values)).rows;
   } finally {

@@ -1,8 +1,7 @@
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Client as Database } from 'pg';
 import { laneWidth, organizationWidth } from '../src/domain/schedule.ts';
-import { type BootedService, boot, query } from './boot.ts';
+import { type BootedService, boot, connect, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const webhooksOfBusy = 500;
@@ -118,8 +117,7 @@ test('an organization that floods redeliver fills the lane of its own webhook on
 test('changes that wait for a locked webhook of one organization leave connections to another', async () => {
   const [locked, free] = [await createEndpoint('org_held'), await createEndpoint('org_spared')];
   const rotate = (organizationId: string, endpointId: string) => as(organizationId, () => webhooks.gateway.rotateSecret({ endpointId }));
-  const database = new Database({ connectionString: webhooks.databaseUrl, options: '-c search_path=webhooks' });
-  await database.connect();
+  const database = await connect(webhooks.databaseUrl);
   try {
     await database.query('begin');
     await database.query('select 1 from endpoints where id = $1 for update', [locked]);
@@ -152,8 +150,7 @@ test('a locked webhook of one tenant delays no outcome of another', async () => 
   const armed = async () => [await armedOf('org_locked'), await armedOf('org_free')] as const;
   await until('all are armed', async () => (await armed()).flat().length === 4);
   const [ofLocked, ofFree] = await armed();
-  const database = new Database({ connectionString: webhooks.databaseUrl, options: '-c search_path=webhooks' });
-  await database.connect();
+  const database = await connect(webhooks.databaseUrl);
   try {
     await database.query('begin');
     await database.query('select 1 from endpoints where id = $1 for update', [locked]);

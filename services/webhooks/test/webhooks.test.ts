@@ -1,7 +1,7 @@
 import type { ServiceError } from '@agent-service/contracts';
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type BootedService, boot, query } from './boot.ts';
+import { type BootedService, boot, connect, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const url = 'https://hooks.example.com/in';
@@ -147,6 +147,63 @@ test('an inactive webhook gets no deliveries, loses the waiting ones, and cannot
     null,
   ]);
 });
+
+test.each([
+  ['later than', 1_000],
+  ['by a clock before that of', -1_000],
+])('a delivery of an event that arrives during a deactivation is dropped (%s the event)', async (_, lateMs) => {
+  const endpointId = await created();
+  const database = await connect(webhooks.databaseUrl);
+  try {
+    // The insert of the event waits for this transaction, after its subscribers were read.
+    await database.query('begin');
+    await database.query(
+      "insert into events (organization_id, environment, id, month, type, body, received_at) values ($1, 'live', 'evt_race', date_trunc('month', $2::timestamptz)::date, '', '', $2)",
+      [organizationId, new Date(clock)],
+    );
+    const receiving = receive('evt_race');
+    await until('the event waits', async () => (await query(webhooks.databaseUrl, waitingInserts)).length > 0);
+    clock += lateMs;
+    await as(() => webhooks.gateway.updateEndpoint({ endpointId, active: false }));
+    await until('the deactivation has ended', async () => (await query(webhooks.databaseUrl, voidingWebhooks)).length === 0);
+    await database.query('rollback');
+    await receiving;
+  } finally {
+    await database.end();
+  }
+  await as(() => webhooks.gateway.updateEndpoint({ endpointId, active: true }));
+  await until('the delivery is dropped', async () => (await deliveriesOf(endpointId)).deliveries[0]?.status === 'dropped');
+  await until('later ones are not', async () => (await query(webhooks.databaseUrl, voidingWebhooks)).length === 0);
+  clock += 2_000;
+  await receive('evt_after');
+  expect((await deliveriesOf(endpointId)).deliveries.map(({ eventId, status }) => [eventId, status])).toEqual([
+    ['evt_after', expect.not.stringMatching('dropped')],
+    ['evt_race', 'dropped'],
+  ]);
+});
+
+test('void deliveries that another transaction locks are dropped later, and hold up no other webhook', async () => {
+  const [locked, free] = (await Promise.all([created(), created()])).sort() as [string, string];
+  await receive('evt_waiting');
+  const statusOf = async (endpointId: string) => (await deliveriesOf(endpointId)).deliveries[0]?.status;
+  const database = await connect(webhooks.databaseUrl);
+  try {
+    await database.query('begin');
+    await database.query('select 1 from deliveries where endpoint_id = $1 for update', [locked]);
+    clock += 1_000;
+    await as(() => webhooks.gateway.updateEndpoint({ endpointId: locked, active: false }));
+    await as(() => webhooks.gateway.updateEndpoint({ endpointId: free, active: false }));
+    await until('the free one is dropped', async () => (await statusOf(free)) === 'dropped');
+    await database.query('rollback');
+  } finally {
+    await database.end();
+  }
+  await until('the locked one is dropped', async () => (await statusOf(locked)) === 'dropped');
+  await until('both are done', async () => (await query(webhooks.databaseUrl, voidingWebhooks)).length === 0);
+});
+
+const waitingInserts = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%insert into events%'";
+const voidingWebhooks = 'select 1 from endpoints where voiding';
 
 test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fails', async () => {
   const [busy, idle] = [await created(), await created()];

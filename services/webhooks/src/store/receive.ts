@@ -109,18 +109,24 @@ const countDeliveriesStatement = `
     order by 1, 2, 3 for no key update of endpoint
   )
   update endpoints as endpoint set look_at = least(endpoint.look_at, $4),
+    void_before = case when endpoint.active then endpoint.void_before else greatest(endpoint.void_before, $7) end,
+    voiding = endpoint.voiding or not endpoint.active or coalesce(endpoint.void_before >= $7, false),
     deliveries_by_month = jsonb_build_object($5::text, locked.deliveries + coalesce((endpoint.deliveries_by_month ->> $5)::bigint, 0)) || coalesce((
       select jsonb_object_agg(month, counted) from jsonb_each(endpoint.deliveries_by_month) as each (month, counted)
       where month >= $6 and month <> $5), '{}')
   from locked where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`;
 
-/** Counts new deliveries at their webhooks and schedules a check of their queues. */
+/**
+ * Counts deliveries that were created now at their webhooks and schedules a check of their queues. Those of a webhook that was deactivated or
+ * deleted since it was read are dropped.
+ */
 export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
   await sql(countDeliveriesStatement, [
     ...webhookColumns(deliveries),
     toTimestamp(now + checkNewAfterMs),
     nameOfMonth(now),
     firstListedMonth(now).name,
+    toTimestamp(now),
   ]);
 }
 

@@ -111,28 +111,36 @@ const removeDeleted = `
 
 /**
  * Drops a bounded number of void deliveries of one webhook. Resolves to their number, and to 1 if only the webhook's mark had to be removed.
- * Attempts that are under way end without effect.
+ * Attempts that are under way end without effect. A webhook whose deliveries are locked by other transactions is passed over for now.
  */
 export async function dropVoid(sql: Sql, now: number, limit: number): Promise<number> {
-  const [webhook] = await sql<WebhookKey & { voidBefore: string }>(findVoiding);
-  if (!webhook) return 0;
-  const { organizationId, environment, webhookId, voidBefore } = webhook;
-  const dropped = await sql(dropDeliveries, [organizationId, environment, webhookId, voidBefore, limit, toTimestamp(now)]);
-  if (dropped.length === limit) return dropped.length;
-  await sql(endVoiding, [organizationId, environment, webhookId]);
-  return Math.max(1, dropped.length);
+  for (let after: readonly string[] = ['', '', '']; ; ) {
+    const [webhook] = await sql<WebhookKey & { voidBefore: string }>(findVoiding, after);
+    if (!webhook) return 0;
+    const key = [webhook.organizationId, webhook.environment, webhook.webhookId];
+    const dropped = await sql(dropDeliveries, [...key, webhook.voidBefore, limit, toTimestamp(now)]);
+    if (dropped.length === limit) return dropped.length;
+    const ended = await sql(endVoiding, key);
+    if (dropped.length + ended.length > 0) return dropped.length + ended.length;
+    after = key;
+  }
 }
 
 const findVoiding = `
   select organization_id as "organizationId", environment, id as "webhookId", void_before as "voidBefore" from endpoints
-  where voiding order by organization_id, environment, id limit 1 for no key update skip locked`;
+  where voiding and (organization_id, environment, id) > ($1, $2, $3)
+  order by organization_id, environment, id limit 1 for no key update skip locked`;
 const dropDeliveries = `
   update deliveries set state = 'dropped', ended_at = $6, look_at = null where (organization_id, environment, id) in (
     select organization_id, environment, id from deliveries
     where organization_id = $1 and environment = $2 and endpoint_id = $3 and ended_at is null and created_at <= $4
     limit $5 for update skip locked)
   returning 1`;
-const endVoiding = 'update endpoints set voiding = false where organization_id = $1 and environment = $2 and id = $3';
+const endVoiding = `
+  update endpoints set voiding = false where organization_id = $1 and environment = $2 and id = $3 and not exists (
+    select 1 from deliveries
+    where organization_id = $1 and environment = $2 and endpoint_id = $3 and ended_at is null and created_at <= void_before)
+  returning 1`;
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
 export const webhookStatements = { lockTenant, removeDeleted, findVoiding, dropDeliveries, endVoiding };
