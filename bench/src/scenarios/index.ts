@@ -5,7 +5,7 @@ import { answersFairness } from './answers-fairness.ts';
 import { answersInFlight } from './answers-in-flight.ts';
 import { answersAlone, answersLatency } from './answers-latency.ts';
 import { answersRedisMemory } from './answers-redis-memory.ts';
-import { answersThroughput } from './answers-throughput.ts';
+import { answersLimited, answersThroughput } from './answers-throughput.ts';
 import { authenticatedGet, authenticatedList } from './authenticated-reads.ts';
 import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
@@ -22,6 +22,7 @@ export const scenarios: readonly Scenario[] = [
   creditsUsage,
   agentsList,
   answersThroughput,
+  answersLimited,
   answersLatency,
   answersAlone,
   answersInFlight,
