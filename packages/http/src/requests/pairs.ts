@@ -6,9 +6,10 @@ const maxPairs = 100;
 /** The fields of a query string or form. A name given twice is refused: two parts of a system could read it differently. */
 export function parsePairs(text: string): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
-  const parts = text.split('&', maxPairs + 1).filter((part) => part !== '');
+  // Empty parts count as well: the split ends at the limit, so that a parameter behind it would be dropped silently.
+  const parts = text.split('&', maxPairs + 1);
   if (parts.length > maxPairs) throw new ServiceError('invalid_request', { message: `Send at most ${maxPairs} parameters.` });
-  for (const part of parts) addPair(fields, part);
+  for (const part of parts) if (part !== '') addPair(fields, part);
   return fields;
 }
 

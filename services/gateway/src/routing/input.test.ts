@@ -47,7 +47,13 @@ describe('pairs', () => {
     expect(errorOf(() => parsePairs(`${'n'.repeat(500)}&${'n'.repeat(500)}`))?.param).toHaveLength(101);
     expect(errorOf(() => parsePairs('a=%zz'))?.code).toBe('invalid_request');
     expect(errorOf(() => parsePairs('a=%ff'))?.code).toBe('invalid_request');
-    expect(errorOf(() => parsePairs(Array.from({ length: 101 }, (_, index) => `p${index}`).join('&')))?.code).toBe('invalid_request');
+  });
+
+  test('a hundred parts are read and more are refused, whether they have text or not', () => {
+    const many = (count: number, part: (index: number) => string) => Array.from({ length: count }, (_, index) => part(index)).join('&');
+    expect(Object.keys(parsePairs(many(100, (index) => `p${index}`)))).toHaveLength(100);
+    for (const text of [many(101, (index) => `p${index}`), many(50_000, () => 'a=1'), `${'&'.repeat(101)}a=1`, `a=1${'&'.repeat(100)}`])
+      expect(errorOf(() => parsePairs(text))).toMatchObject({ code: 'invalid_request', message: 'Send at most 100 parameters.' });
   });
 });
 
