@@ -100,6 +100,7 @@ describe('a session', () => {
     const foreignId = (await portal.resumeSession({ sessionToken: foreign })).session?.id ?? '';
     const [sessionToken = ''] = tokens;
     expect(await outcomeOf(portal.endSession({ sessionToken, sessionId: foreignId }))).toBe('not_found');
+    expect(await outcomeOf(portal.endSession({ sessionToken, sessionId: 'ses_\0' }))).toBe('invalid_request');
     const { sessions } = await portal.listSessions({ sessionToken });
     expect(sessions).toHaveLength(2);
     expect(sessions.filter(({ current }) => current)).toHaveLength(1);

@@ -52,6 +52,22 @@ describe('each route that changes something', () => {
   });
 });
 
+test('an id in a path that none of ours can be is refused', async () => {
+  const { email } = await world.makeOrganization();
+  const session = await world.signIn(email);
+  const paths = routes.filter(({ path }) => path.includes('{id}'));
+  expect(paths.length).toBeGreaterThan(2);
+  const refusals = [
+    ...['%00', 'ses_%00', 'x'.repeat(129), '%zz', '%ff', '%'].map((id) => [id, 'invalid_request']),
+    ...['%20', '%2e%2e', 'ses_none'].map((id) => [id, 'not_found']),
+  ];
+  for (const { method, path } of paths) {
+    for (const [id = '', refusal] of refusals)
+      expect([path, id, codeOf(await world.request(method, path.replace('{id}', id), session))]).toEqual([path, id, refusal]);
+  }
+  expect(codeOf(await world.request('GET', '/api/session', session))).toBe('200');
+});
+
 describe('at every process of the portal', () => {
   let administrator: SignedIn;
   let member: SignedIn;

@@ -1,7 +1,7 @@
 import { type Client, required } from '@agent-service/contracts';
 import { jsonReply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
-import { administratorRoute, publicRoute } from './route.ts';
+import { administratorRoute, pathId, publicRoute } from './route.ts';
 import { counted, openedReply } from './session.ts';
 
 type Invitation = NonNullable<Awaited<ReturnType<Client<'identity'>['getInvitation']>>['invitation']>;
@@ -45,8 +45,8 @@ export const createInvitation = administratorRoute({
 export const deleteInvitation = administratorRoute({
   method: 'DELETE',
   path: '/api/invitations/{id}',
-  async handler({ sessionToken, exchange }, { identity }) {
-    await identity.deleteInvitation({ sessionToken, invitationId: String(exchange.request.params['id']) });
+  async handler(request, { identity }) {
+    await identity.deleteInvitation({ sessionToken: request.sessionToken, invitationId: pathId(request) });
     return { status: 204 };
   },
 });
@@ -79,9 +79,9 @@ export const acceptInvitation = publicRoute({
 export const createResetLink = administratorRoute({
   method: 'POST',
   path: '/api/users/{id}/reset-link',
-  async handler({ sessionToken, exchange, origin }, { identity }) {
-    const created = await identity.createPasswordReset({ sessionToken, userId: String(exchange.request.params['id']) });
-    return jsonReply(201, { data: { link: linkTo(origin, 'password-reset', created.token), expires_at: created.expiresAt } });
+  async handler(request, { identity }) {
+    const created = await identity.createPasswordReset({ sessionToken: request.sessionToken, userId: pathId(request) });
+    return jsonReply(201, { data: { link: linkTo(request.origin, 'password-reset', created.token), expires_at: created.expiresAt } });
   },
 });
 

@@ -1,4 +1,4 @@
-import type { Client } from '@agent-service/contracts';
+import { type Client, checkId } from '@agent-service/contracts';
 import type { Method } from '@agent-service/http/app';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import type { Reply } from '@agent-service/http/replies/reply';
@@ -47,6 +47,9 @@ export interface PortalRequest<Body = unknown> {
 export interface SignedInRequest<Body = unknown> extends PortalRequest<Body> {
   readonly session: Session;
 }
+
+/** The id in the path of a request. A segment may hold any text, percent-encoded. */
+export const pathId = ({ exchange }: PortalRequest): string => checkId(String(exchange.request.params['id']), 'id');
 
 interface Description {
   readonly method: Method;

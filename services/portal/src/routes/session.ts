@@ -3,7 +3,7 @@ import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import { csrfTokenOf } from '../sessions/same-origin.ts';
 import type { Session } from '../sessions/sessions.ts';
-import { type Backends, type PortalRequest, publicRoute, userRoute } from './route.ts';
+import { type Backends, type PortalRequest, pathId, publicRoute, userRoute } from './route.ts';
 
 const describe = (
   { user, organizationId, organizationName, twoFactor, hasPassword, expiresAt, token }: Session,
@@ -109,8 +109,9 @@ export const listSessions = userRoute({
 export const deleteOtherSession = userRoute({
   method: 'DELETE',
   path: '/api/sessions/{id}',
-  async handler({ sessionToken, session, exchange }, { identity, sessions, cookie }) {
-    const sessionId = String(exchange.request.params['id']);
+  async handler(request, { identity, sessions, cookie }) {
+    const { sessionToken, session } = request;
+    const sessionId = pathId(request);
     await identity.endSession({ sessionToken, sessionId });
     if (sessionId !== session.id) return { status: 204 };
     sessions.forget(sessionToken);

@@ -1,4 +1,4 @@
-import { checkEnvironment, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import { checkEnvironment, checkId, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { signToken } from '../../rpc/tokens.ts';
@@ -46,7 +46,8 @@ export const endSession = (deps: IdentityDeps): RpcOf<'identity', 'endSession'> 
   async handle({ sessionToken, sessionId }, call) {
     const session = await requireSession(deps, sessionToken);
     const isOther = sessionId !== '' && sessionId !== session.id;
-    const isEnded = await deps.store.transaction(({ sql }) => endOne(sql, call, session, isOther ? sessionId : session.id));
+    const id = isOther ? checkId(sessionId, 'id') : session.id;
+    const isEnded = await deps.store.transaction(({ sql }) => endOne(sql, call, session, id));
     if (!isEnded && isOther) throw new ServiceError('not_found');
     deps.auditRelay.nudge();
     if (isOther) await deps.waitForRevocation(0);
