@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { endsCredentials, leavesNoAdmin, revokesAdmin, type UserState } from './user-rules.ts';
+import { changesSignInOfAdmin, endsCredentials, leavesNoAdmin, revokesAdmin, type UserState } from './user-rules.ts';
 
-const admin: UserState = { kind: 'person', role: 'admin', status: 'active' };
-const member: UserState = { kind: 'person', role: 'member', status: 'active' };
-const deactivated: UserState = { kind: 'person', role: 'admin', status: 'deactivated' };
-const application: UserState = { kind: 'service', role: 'admin', status: 'active' };
+const admin: UserState = { kind: 'person', role: 'admin', status: 'active', email: 'a@acme.example' };
+const member: UserState = { kind: 'person', role: 'member', status: 'active', email: 'a@acme.example' };
+const deactivated: UserState = { kind: 'person', role: 'admin', status: 'deactivated', email: 'a@acme.example' };
+const application: UserState = { kind: 'service', role: 'admin', status: 'active', email: 'a@acme.example' };
 
 test('the last active administrator can neither be demoted nor deactivated', () => {
   expect(leavesNoAdmin(admin, member, false)).toBe(true);
@@ -24,6 +24,17 @@ test('a change revokes an administrator only if there was an active one before a
   expect(revokesAdmin(admin, deactivated)).toBe(true);
   expect(revokesAdmin(member, admin)).toBe(false);
   expect(revokesAdmin(admin, admin)).toBe(false);
+});
+
+test('an address is that of an administrator while a person has the role, active or not', () => {
+  const email = 'b@acme.example';
+  for (const state of [admin, deactivated]) {
+    expect(changesSignInOfAdmin(state, { ...state, email })).toBe(true);
+    expect(changesSignInOfAdmin(state, { ...state, role: 'member', email })).toBe(true);
+    expect(changesSignInOfAdmin(state, state)).toBe(false);
+  }
+  expect(changesSignInOfAdmin(member, { ...member, email })).toBe(false);
+  expect(changesSignInOfAdmin(application, { ...application, email })).toBe(false);
 });
 
 test('only the step from active to deactivated ends credentials', () => {

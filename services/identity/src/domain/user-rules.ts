@@ -6,6 +6,7 @@ export interface UserState {
   readonly kind: UserKind;
   readonly role: Role;
   readonly status: UserStatus;
+  readonly email: string;
 }
 
 /** An application may have the role, but only a person can manage an organization. */
@@ -18,6 +19,10 @@ export const leavesNoAdmin = (before: UserState, after: UserState, hasOtherAdmin
 export const grantsAdmin = (before: UserState, after: UserState): boolean => !isActiveAdmin(before) && isActiveAdmin(after);
 
 export const revokesAdmin = (before: UserState, after: UserState): boolean => isActiveAdmin(before) && !isActiveAdmin(after);
+
+/** Who has the address can sign in as its user, also as one who is activated again later. */
+export const changesSignInOfAdmin = (before: UserState, after: UserState): boolean =>
+  before.kind === 'person' && before.role === 'admin' && before.email !== after.email;
 
 /** A deactivation revokes the user's credentials for good; a later activation does not restore them. */
 export const endsCredentials = (before: UserState, after: UserState): boolean =>

@@ -14,6 +14,7 @@ import { isViolation, lastOf, limitOf, once, type Transaction, writeAudit } from
 import { createBatcher } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
 import {
+  changesSignInOfAdmin,
   endsCredentials,
   grantsAdmin,
   leavesNoAdmin,
@@ -154,7 +155,8 @@ interface UserChanges {
   status?: UserStatus;
 }
 
-const needsAdminKey = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
+const needsAdminKey =
+  'Demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator key.';
 const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
 const needsAdministrator = 'Only an administrator may make another user an administrator.';
 
@@ -177,7 +179,7 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   const hasOtherAdmin = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
-  const before = { kind: user.kind, role: user.role, status: user.status };
+  const before = { kind: user.kind, role: user.role, status: user.status, email: user.email };
   em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
   checkRights(call.tenant, userId, before, user, hasOtherAdmin);
   await flushUser(em);
@@ -206,7 +208,8 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
 function checkRights(caller: Principal, userId: string, before: UserState, after: UserState, hasOtherAdmin: boolean): void {
   if (before.kind === 'service' && before.role !== after.role)
     throw new ServiceError('invalid_request', { message: serviceUserRole, param: 'role' });
-  if (revokesAdmin(before, after) && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
+  const isOfAdmin = revokesAdmin(before, after) || changesSignInOfAdmin(before, after);
+  if (isOfAdmin && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
   if (grantsAdmin(before, after) && caller.role !== 'admin') throw new ServiceError('admin_required', { message: needsAdministrator });
   if (leavesNoAdmin(before, after, hasOtherAdmin)) throw new ServiceError('last_admin');
   const isChanged = before.role !== after.role || before.status !== after.status;
