@@ -241,6 +241,24 @@ describe('applications', () => {
     expect((await inTest(admin.userId)).application?.userId).toBe(admin.userId);
   });
 
+  test('of an administrator make no administrator, and neither does a key without the flag', async () => {
+    const { application, clientSecret } = await issueApplication({ userId: admin.userId });
+    const ofApplication = await principalOf(await tokenOf(application?.id ?? '', clientSecret));
+    const plain = await principalOf((await issueKey()).apiKey);
+    const deactivated = await makeMember();
+    await asAdmin((gateway) => gateway.updateUser({ userId: deactivated, status: 'deactivated' }));
+    for (const caller of [ofApplication, plain]) {
+      expect(caller).toMatchObject({ role: 'admin', admin: false, scopes: expect.arrayContaining(['users:write']) });
+      const register = (role: string) =>
+        identity.as(caller, () => identity.gateway.createUser({ name: 'Added', email: `${randomUUID()}@acme.example`, role }));
+      await expect(register('admin')).rejects.toMatchObject({ code: 'admin_required' });
+      for (const userId of [(await register('member')).user?.id ?? '', deactivated])
+        await expect(identity.as(caller, () => identity.gateway.updateUser({ userId, role: 'admin' }))).rejects.toMatchObject({
+          code: 'admin_required',
+        });
+    }
+  });
+
   test('accept the old secret beside the new one until the stated time, and only these two', async () => {
     const { application, clientSecret } = await issueApplication();
     const applicationId = application?.id ?? '';

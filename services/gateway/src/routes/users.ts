@@ -10,7 +10,8 @@ export const createUser = route({
   path: '/v1/users',
   operationId: 'createUser',
   summary: 'Register a user',
-  description: 'Only an administrator may register an administrator. A credential of the test environment cannot change users.',
+  description:
+    'Registering an administrator needs a token made from an administrator key. A credential of the test environment cannot change users.',
   tag: 'Users',
   auth: 'token',
   scope: 'users:write',
@@ -99,8 +100,8 @@ export const updateUser = route({
   operationId: 'updateUser',
   summary: 'Change a user',
   description: `Deactivating a user ends the user’s API keys and applications; the answer says how many. A demotion binds at once, for tokens
-issued before as well. Making, demoting or deactivating an administrator, and changing the e-mail address of one, needs an administrator. Your own role
-and status can only be changed by another administrator, and the last active administrator stays. A credential of the test environment cannot change users.`,
+issued before as well. Making, demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator
+key. Your own role and status can only be changed by another administrator, and the last active administrator stays. A credential of the test environment cannot change users.`,
   tag: 'Users',
   auth: 'token',
   scope: 'users:write',

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { changesSignInOfAdmin, endsCredentials, leavesNoAdmin, revokesAdmin, type UserState } from './user-rules.ts';
+import { changesSignInOfAdmin, endsCredentials, grantsAdmin, leavesNoAdmin, revokesAdmin, type UserState } from './user-rules.ts';
 
 const admin: UserState = { kind: 'person', role: 'admin', status: 'active', email: 'a@acme.example' };
 const member: UserState = { kind: 'person', role: 'member', status: 'active', email: 'a@acme.example' };
@@ -24,6 +24,15 @@ test('a change revokes an administrator only if there was an active one before a
   expect(revokesAdmin(admin, deactivated)).toBe(true);
   expect(revokesAdmin(member, admin)).toBe(false);
   expect(revokesAdmin(admin, admin)).toBe(false);
+});
+
+test('a change makes an administrator if it gives the role, or activates a person who has it', () => {
+  expect(grantsAdmin(member, admin)).toBe(true);
+  expect(grantsAdmin({ ...member, status: 'deactivated' }, deactivated)).toBe(true);
+  expect(grantsAdmin(deactivated, admin)).toBe(true);
+  expect(grantsAdmin({ ...member, status: 'deactivated' }, member)).toBe(false);
+  expect(grantsAdmin(admin, admin)).toBe(false);
+  expect(grantsAdmin(admin, deactivated)).toBe(false);
 });
 
 test('an address is that of an administrator while a person has the role, active or not', () => {

@@ -16,7 +16,9 @@ export const isActiveAdmin = ({ kind, role, status }: UserState): boolean => kin
 export const leavesNoAdmin = (before: UserState, after: UserState, hasOtherAdmin: boolean): boolean =>
   revokesAdmin(before, after) && !hasOtherAdmin;
 
-export const grantsAdmin = (before: UserState, after: UserState): boolean => !isActiveAdmin(before) && isActiveAdmin(after);
+/** A deactivated user who gets the role is an administrator after a later activation. */
+export const grantsAdmin = (before: UserState, after: UserState): boolean =>
+  (!isActiveAdmin(before) && isActiveAdmin(after)) || (before.role !== 'admin' && after.role === 'admin');
 
 export const revokesAdmin = (before: UserState, after: UserState): boolean => isActiveAdmin(before) && !isActiveAdmin(after);
 

@@ -59,10 +59,10 @@ export const createUser = ({ store, auditRelay, events }: IdentityDeps): RpcOf<'
   },
 });
 
-/** An application with users:write registers members only: a new user must not have more rights than the application. */
+/** Without the admin flag a credential registers members only: a new user must not have more rights than the credential. */
 function requireAdministrator({ caller }: Call): void {
-  if (caller.service === operatorService || caller.principal?.role === 'admin') return;
-  throw new ServiceError('admin_required', { message: 'Only an administrator may register an administrator.' });
+  if (caller.service === operatorService || caller.principal?.admin) return;
+  throw new ServiceError('admin_required', { message: 'Registering an administrator needs a token made from an administrator key.' });
 }
 
 /** Concurrent look-ups share a statement, because most of the cost of a look-up is its round trip. */
@@ -156,9 +156,8 @@ interface UserChanges {
 }
 
 const needsAdminKey =
-  'Demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator key.';
+  'Making, demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator key.';
 const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
-const needsAdministrator = 'Only an administrator may make another user an administrator.';
 
 /** Changes a user. A deactivation revokes the user's credentials; it and a demotion answer when they are effective everywhere. */
 export const updateUser = ({ store, auditRelay, events, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
@@ -208,9 +207,8 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
 function checkRights(caller: Principal, userId: string, before: UserState, after: UserState, hasOtherAdmin: boolean): void {
   if (before.kind === 'service' && before.role !== after.role)
     throw new ServiceError('invalid_request', { message: serviceUserRole, param: 'role' });
-  const isOfAdmin = revokesAdmin(before, after) || changesSignInOfAdmin(before, after);
+  const isOfAdmin = grantsAdmin(before, after) || revokesAdmin(before, after) || changesSignInOfAdmin(before, after);
   if (isOfAdmin && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
-  if (grantsAdmin(before, after) && caller.role !== 'admin') throw new ServiceError('admin_required', { message: needsAdministrator });
   if (leavesNoAdmin(before, after, hasOtherAdmin)) throw new ServiceError('last_admin');
   const isChanged = before.role !== after.role || before.status !== after.status;
   if (caller.userId === userId && isChanged) throw new ServiceError('own_role_or_status');
