@@ -1,3 +1,4 @@
+import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeOf, stepAt } from '../src/domain/totp.ts';
 import { outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
@@ -132,6 +133,47 @@ test('links that an administrator made end with the rights of the administrator,
   const { token: older } = await service.operator.createPasswordReset({ organizationId, userId: first.userId });
   await portal.changePassword({ sessionToken: firstToken, currentPassword: password, newPassword });
   expect(await outcomeOf(portal.resetPassword({ token: older, password }))).toBe('not_found');
+});
+
+describe('a link to set a password', () => {
+  async function makeTeam() {
+    const first = await world.makeOrganization();
+    const sessionToken = await world.signIn(first.email);
+    const email = `colleague-${first.email}`;
+    const { token } = await world.portal.createInvitation({ sessionToken, email, role: 'admin' });
+    const accepted = await world.portal.acceptInvitation({ token, name: 'Colleague', password, client: world.browser() });
+    const colleague = { userId: accepted.opened?.session?.user?.id ?? '', sessionToken: accepted.opened?.sessionToken ?? '' };
+    const principal: Principal = { ...first, environment: 'live', credentialId: '', scopes: ['users:write'], admin: true, role: 'admin' };
+    const change = (changes: object) =>
+      world.service.as(principal, () => world.service.gateway.updateUser({ userId: colleague.userId, ...changes }));
+    return { ...first, sessionToken, colleague, change };
+  }
+  const reset = (token: string) => outcomeOf(world.portal.resetPassword({ token, password: newPassword }));
+
+  test('ends with each change of the address, the role or the status of its user, and with no other', async () => {
+    const { sessionToken, colleague, change, email } = await makeTeam();
+    const link = async () => (await world.portal.createPasswordReset({ sessionToken, userId: colleague.userId })).token;
+    let token = await link();
+    for (const changes of [{ role: 'member' }, { email: `moved-${email}` }, { role: 'admin' }]) {
+      await change(changes);
+      expect([changes, await reset(token)]).toEqual([changes, 'not_found']);
+      token = await link();
+    }
+    await change({ status: 'deactivated' });
+    await change({ status: 'active' });
+    expect(await reset(token)).toBe('not_found');
+    token = await link();
+    await change({ name: 'Renamed' });
+    expect(await reset(token)).toBe('ok');
+  });
+
+  test('is not made by an administrator who is demoted at the same time', async () => {
+    const { userId, colleague } = await makeTeam();
+    const demotion = [`update users set role = 'member' where id = $1`, colleague.userId] as const;
+    const { sessionToken } = colleague;
+    const outcome = await world.outcomeBehind([demotion], () => world.portal.createPasswordReset({ sessionToken, userId }));
+    expect(outcome).toBe('admin_required');
+  });
 });
 
 describe('two-factor authentication', () => {

@@ -1,8 +1,11 @@
 import { type Client, createClient, ServiceError } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { boot } from './boot.ts';
 
 export const password = 'correct horse battery';
+
+const findWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 /** The identity service with a client that calls as the portal does, and organizations whose administrators can sign in. */
 export async function portalWorld(settings: Readonly<Record<string, string>> = {}) {
@@ -37,6 +40,24 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
       await client.connect();
       try {
         return (await client.query(statement, values)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    /** The outcome of work that reads before the statements are committed, and then waits for their locks. */
+    async outcomeBehind(statements: readonly (readonly [string, ...unknown[]])[], work: () => Promise<unknown>): Promise<string> {
+      const client = new Database({ connectionString: service.url });
+      await client.connect();
+      try {
+        await client.query('begin; set local search_path = identity');
+        for (const [statement, ...values] of statements) await client.query(statement, values);
+        let isOver = false;
+        const outcome = outcomeOf(work()).finally(() => {
+          isOver = true;
+        });
+        await until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length > 0);
+        await client.query('commit');
+        return await outcome;
       } finally {
         await client.end();
       }

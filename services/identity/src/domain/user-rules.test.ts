@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { changesSignInOfAdmin, endsCredentials, grantsAdmin, leavesNoAdmin, revokesAdmin, type UserState } from './user-rules.ts';
+import {
+  changesSignInOfAdmin,
+  endsCredentials,
+  endsReset,
+  grantsAdmin,
+  leavesNoAdmin,
+  revokesAdmin,
+  type UserState,
+} from './user-rules.ts';
 
 const admin: UserState = { kind: 'person', role: 'admin', status: 'active', email: 'a@acme.example' };
 const member: UserState = { kind: 'person', role: 'member', status: 'active', email: 'a@acme.example' };
@@ -44,6 +52,12 @@ test('an address is that of an administrator while a person has the role, active
   }
   expect(changesSignInOfAdmin(member, { ...member, email })).toBe(false);
   expect(changesSignInOfAdmin(application, { ...application, email })).toBe(false);
+});
+
+test('a link to set a password ends with each change of the user that it was made for', () => {
+  for (const change of [{ email: 'b@acme.example' }, { role: 'admin' }, { status: 'deactivated' }] as const)
+    expect(endsReset(member, { ...member, ...change })).toBe(true);
+  expect(endsReset(member, { ...member })).toBe(false);
 });
 
 test('only the step from active to deactivated ends credentials', () => {

@@ -26,6 +26,10 @@ export const revokesAdmin = (before: UserState, after: UserState): boolean => is
 export const changesSignInOfAdmin = (before: UserState, after: UserState): boolean =>
   before.kind === 'person' && before.role === 'admin' && before.email !== after.email;
 
+/** A link to set a password is for the user as of its making: its address, its rights, and that it may sign in. */
+export const endsReset = (before: UserState, after: UserState): boolean =>
+  before.email !== after.email || before.role !== after.role || before.status !== after.status;
+
 /** A deactivation revokes the user's credentials for good; a later activation does not restore them. */
 export const endsCredentials = (before: UserState, after: UserState): boolean =>
   before.status === 'active' && after.status === 'deactivated';

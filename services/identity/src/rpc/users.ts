@@ -16,6 +16,7 @@ import type { IdentityDeps } from '../deps.ts';
 import {
   changesSignInOfAdmin,
   endsCredentials,
+  endsReset,
   grantsAdmin,
   leavesNoAdmin,
   type Role,
@@ -186,6 +187,7 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
   // A link that a former administrator has made could give access back.
   if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
+  else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
   // A later activation restores no session.
   if (isDeactivation) await endSessionsOf(sql, organizationId, userId);
   if (isDeactivation) await events.addDeactivated(sql, organizationId, userId, user.updatedAt);

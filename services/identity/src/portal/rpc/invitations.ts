@@ -5,6 +5,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
 import { addUser } from '../../rpc/users.ts';
+import { lockActiveUser } from '../../store/users.ts';
 import {
   addInvitation,
   addReset,
@@ -18,7 +19,16 @@ import {
 } from '../store/invitations.ts';
 import { savePassword } from '../store/passwords.ts';
 import { checkPassword, requirePerson } from './passwords.ts';
-import { actorOf, openSession, portal, replacePassword, requireAdministrator, requireSession, toPortalSession } from './session.ts';
+import {
+  actorOf,
+  lockAdministrator,
+  openSession,
+  portal,
+  replacePassword,
+  requireAdministrator,
+  requireSession,
+  toPortalSession,
+} from './session.ts';
 
 const tokenCharacters = 43;
 const invitationsAtMost = 200;
@@ -28,6 +38,11 @@ const resetSeconds = 3_600;
 const noInvitation = () =>
   new ServiceError('not_found', { message: 'The invitation was used, withdrawn, or has expired. Ask for a new one.' });
 const noReset = () => new ServiceError('not_found', { message: 'The link was used, replaced, or has expired. Ask for a new one.' });
+
+/** A user who may not sign in has no reset; other failures stay what they are. */
+function refuseReset(cause: unknown): never {
+  throw ['not_found', 'user_deactivated'].includes(ServiceError.from(cause).code) ? noReset() : cause;
+}
 
 export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createInvitation'> => ({
   allow: portal,
@@ -140,6 +155,9 @@ export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'crea
     if (user.email === '') throw new ServiceError('invalid_request', { message: 'The user has no e-mail address to sign in with.' });
     const token = makeRandomText(tokenCharacters, randomBytes);
     const expiresAt = await store.transaction(async ({ sql }) => {
+      // A change of one of the two users waits for this link, and removes it.
+      if (session) await lockAdministrator(sql, session);
+      await lockActiveUser(sql, user.organizationId, user.userId);
       await writeAudit(sql, call, {
         action: 'password_reset.created',
         organizationId: user.organizationId,
@@ -162,11 +180,13 @@ export const resetPassword = (deps: IdentityDeps): RpcOf<'identity', 'resetPassw
     const tokenHash = keyedHash(token);
     const reset = await findReset(store.sql, tokenHash);
     if (!reset) throw noReset();
-    const user = await requirePerson(deps, reset.organizationId, reset.userId).catch(() => Promise.reject(noReset()));
+    const user = await requirePerson(deps, reset.organizationId, reset.userId).catch(refuseReset);
     checkPassword(password, user.email, 'password');
     const hash = await passwords.hash({ email: user.email, password, lane: user.organizationId, signal: call.signal });
     const actor = { type: 'user', id: user.userId, keyId: '' };
     await store.transaction(async (transaction) => {
+      // Before the link is taken, because a change of the user locks the user before it removes the link.
+      await lockActiveUser(transaction.sql, user.organizationId, user.userId).catch(refuseReset);
       if (!(await takeReset(transaction.sql, tokenHash))) throw noReset();
       await replacePassword(transaction, call, user, { hash, actor });
     });

@@ -25,9 +25,16 @@ export async function requireSession({ store, keyedHash }: IdentityDeps, session
 /** The session of an administrator. */
 export async function requireAdministrator(deps: IdentityDeps, sessionToken: string): Promise<SessionRow> {
   const session = await requireSession(deps, sessionToken);
-  if (session.role !== 'admin') throw new ServiceError('admin_required', { message: 'Only administrators may do this.' });
+  if (session.role !== 'admin') throw administratorsOnly();
   return session;
 }
+
+/** Throws if the user is no administrator any more. The lock makes a demotion wait for the transaction. */
+export async function lockAdministrator(sql: Transaction['sql'], { organizationId, userId }: SessionRow): Promise<void> {
+  if ((await lockActiveUser(sql, organizationId, userId)) !== 'admin') throw administratorsOnly();
+}
+
+const administratorsOnly = () => new ServiceError('admin_required', { message: 'Only administrators may do this.' });
 
 export const tooMany = (seconds: number): ServiceError =>
   new ServiceError('rate_limited', {
