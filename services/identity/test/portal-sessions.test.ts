@@ -1,6 +1,6 @@
 import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -134,6 +134,14 @@ describe('a session', () => {
 });
 
 describe('a sign-in', () => {
+  test('gets no session if its password is changed after it was verified, and one if it is only hashed again', async () => {
+    const { email, userId } = await world.makeOrganization();
+    const attempt = () => world.portal.signIn({ email, password, client: world.browser() });
+    expect(await world.outcomeBehind(passwordChange(userId), attempt)).toBe('invalid_credentials');
+    expect(await world.database('select 1 from identity.portal_sessions where user_id = $1', [userId])).toEqual([]);
+    expect(await world.outcomeBehind(passwordRehash(userId), attempt)).toBe('ok');
+  });
+
   test('gets one answer for an unknown address, a wrong password and a user without one', async () => {
     const { email, organizationId } = await world.makeOrganization();
     const { service } = world;

@@ -5,6 +5,22 @@ import { boot } from './boot.ts';
 
 export const password = 'correct horse battery';
 
+type Statements = readonly (readonly [string, ...unknown[]])[];
+
+const lockUser = 'select 1 from users where id = $1 for no key update';
+
+/** A change of a user's password, as identity makes it. */
+export const passwordChange = (userId: string): Statements => [
+  [lockUser, userId],
+  ['update passwords set changed_at = clock_timestamp() where user_id = $1', userId],
+];
+
+/** A new hash of the same password. */
+export const passwordRehash = (userId: string): Statements => [
+  [lockUser, userId],
+  [`update passwords set hash = hash || 'A' where user_id = $1`, userId],
+];
+
 const findWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 /** The identity service with a client that calls as the portal does, and organizations whose administrators can sign in. */
@@ -45,7 +61,7 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
       }
     },
     /** The outcome of work that reads before the statements are committed, and then waits for their locks. */
-    async outcomeBehind(statements: readonly (readonly [string, ...unknown[]])[], work: () => Promise<unknown>): Promise<string> {
+    async outcomeBehind(statements: Statements, work: () => Promise<unknown>): Promise<string> {
       const client = new Database({ connectionString: service.url });
       await client.connect();
       try {

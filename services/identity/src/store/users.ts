@@ -121,18 +121,34 @@ const findOtherAdmin = `
   select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`;
 
 /** The role of the user, empty for a service user. The lock makes a deactivation wait, so that it also revokes the new credential. */
-export async function lockActiveUser(sql: Sql, organizationId: string, userId: string): Promise<Role | ''> {
-  const [user] = await sql<{ status: string; role: Role | '' }>(lockUser, [organizationId, userId]);
+export const lockActiveUser = (sql: Sql, organizationId: string, userId: string): Promise<Role | ''> =>
+  lockWith(lockUser, sql, organizationId, userId);
+
+/** As `lockActiveUser`, for a change of how the user signs in: other such changes and new sessions of the user wait as well. */
+export const lockSignInOf = (sql: Sql, organizationId: string, userId: string): Promise<Role | ''> =>
+  lockWith(lockUserAlone, sql, organizationId, userId);
+
+async function lockWith(statement: string, sql: Sql, organizationId: string, userId: string): Promise<Role | ''> {
+  const [user] = await sql<{ status: string; role: Role | '' }>(statement, [organizationId, userId]);
   if (!user) throw new ServiceError('not_found', { message: 'There is no such user in this organization.' });
   if (user.status !== 'active') throw new ServiceError('user_deactivated');
   return user.role;
 }
 
-const lockUser = `
-  select status, case when kind = 'person' then role else '' end as role from users where organization_id = $1 and id = $2 for share`;
+const readUser = `select status, case when kind = 'person' then role else '' end as role from users where organization_id = $1 and id = $2`;
+const lockUser = `${readUser} for share`;
+const lockUserAlone = `${readUser} for no key update`;
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
-export const userStatements = { findUsersStatement, findSelfStatement, countUsersStatement, lockOrganization, findOtherAdmin, lockUser };
+export const userStatements = {
+  findUsersStatement,
+  findSelfStatement,
+  countUsersStatement,
+  lockOrganization,
+  findOtherAdmin,
+  lockUser,
+  lockUserAlone,
+};
 
 /** The events of users for webhooks. Records nothing where webhooks are off. */
 export interface UserEvents {

@@ -5,7 +5,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
 import { addUser } from '../../rpc/users.ts';
-import { lockActiveUser } from '../../store/users.ts';
+import { lockActiveUser, lockSignInOf } from '../../store/users.ts';
 import {
   addInvitation,
   addReset,
@@ -186,7 +186,7 @@ export const resetPassword = (deps: IdentityDeps): RpcOf<'identity', 'resetPassw
     const actor = { type: 'user', id: user.userId, keyId: '' };
     await store.transaction(async (transaction) => {
       // Before the link is taken, because a change of the user locks the user before it removes the link.
-      await lockActiveUser(transaction.sql, user.organizationId, user.userId).catch(refuseReset);
+      await lockSignInOf(transaction.sql, user.organizationId, user.userId).catch(refuseReset);
       if (!(await takeReset(transaction.sql, tokenHash))) throw noReset();
       await replacePassword(transaction, call, user, { hash, actor });
     });

@@ -3,7 +3,7 @@ import { type Call, newId, ServiceError, services } from '@agent-service/contrac
 import { type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
-import { lockActiveUser } from '../../store/users.ts';
+import { lockActiveUser, lockSignInOf } from '../../store/users.ts';
 import { removeResets } from '../store/invitations.ts';
 import { type SignInUser, savePassword } from '../store/passwords.ts';
 import { addSession, endSessionOf, endSessionsOf, findSession, type SessionMethod, type SessionRow } from '../store/sessions.ts';
@@ -129,7 +129,7 @@ export async function replacePassword(
   { hash, exceptId, actor, removesTwoFactor }: NewPassword,
 ): Promise<number> {
   const { organizationId, userId } = user;
-  await lockActiveUser(sql, organizationId, userId);
+  await lockSignInOf(sql, organizationId, userId);
   await savePassword(sql, organizationId, userId, hash);
   await removeResets(sql, organizationId, userId);
   const ended = await endSessionsOf(sql, organizationId, userId, exceptId);

@@ -2,7 +2,7 @@ import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { serviceChain } from '../../rpc/tokens.ts';
-import { findUsersByEmail, foldEmail, rehashPassword, type SignInUser } from '../store/passwords.ts';
+import { findUsersByEmail, foldEmail, hasSamePassword, rehashPassword, type SignInUser } from '../store/passwords.ts';
 import {
   type CountedAttempt,
   countAttempt,
@@ -46,7 +46,10 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
     const sessionToken = await store.transaction(
       async (transaction) => {
         await forgetSuccess(transaction.sql, pair, matching.length === users.length);
-        return await openSession(transaction, deps, call, user, opening);
+        const token = await openSession(transaction, deps, call, user, opening);
+        // After the lock of the user. A change of the password that committed before ends the sessions that it saw, and not this one.
+        if (!(await hasSamePassword(transaction.sql, user))) throw new ServiceError('invalid_credentials');
+        return token;
       },
       { mayRepeat: true },
     );

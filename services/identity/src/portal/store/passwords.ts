@@ -10,6 +10,8 @@ export interface SignInUser {
   readonly role: Role;
   /** Null without a password. */
   readonly hash: string | null;
+  /** When the password was set, to the microsecond; null without one. A new hash of the same password leaves it. */
+  readonly passwordChangedAt: string | null;
 }
 
 const usersAtMost = 100;
@@ -25,7 +27,9 @@ export async function foldEmail(sql: Sql, email: string): Promise<string> {
 
 const foldEmailStatement = 'select lower($1::text) as folded';
 
-const columns = `users.organization_id as "organizationId", organizations.name as "organizationName", users.id as "userId", email, role, hash`;
+const changedAt = 'extract(epoch from passwords.changed_at)::text';
+const columns = `users.organization_id as "organizationId", organizations.name as "organizationName", users.id as "userId", email, role, hash,
+  ${changedAt} as "passwordChangedAt"`;
 const from = `from users join organizations on organizations.id = users.organization_id
   left join passwords on passwords.organization_id = users.organization_id and passwords.user_id = users.id`;
 const isPerson = `users.kind = 'person' and users.status = 'active'`;
@@ -49,6 +53,14 @@ export async function savePassword(sql: Sql, organizationId: string, userId: str
 const savePasswordStatement = `
   insert into passwords (organization_id, user_id, hash, changed_at) values ($1, $2, $3, now())
   on conflict (organization_id, user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`;
+
+/** True if the password is still the one that the user was read with. It stays so while the transaction has a lock of the user. */
+export async function hasSamePassword(sql: Sql, { organizationId, userId, passwordChangedAt }: SignInUser): Promise<boolean> {
+  const [row] = await sql<Pick<SignInUser, 'passwordChangedAt'>>(findChangedAt, [organizationId, userId]);
+  return (row?.passwordChangedAt ?? null) === passwordChangedAt;
+}
+
+const findChangedAt = `select ${changedAt} as "passwordChangedAt" from passwords where organization_id = $1 and user_id = $2`;
 
 /** Replaces the text of a password that stays the same, unless it was changed in the meantime. */
 export async function rehashPassword(sql: Sql, user: SignInUser, hash: string): Promise<void> {
@@ -96,6 +108,7 @@ export const passwordStatements = {
   foldEmailStatement,
   findByEmail,
   findPersonStatement,
+  findChangedAt,
   savePasswordStatement,
   rehashPasswordStatement,
 };
