@@ -1,7 +1,7 @@
 import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeOf, stepAt } from '../src/domain/totp.ts';
-import { outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -133,6 +133,39 @@ test('links that an administrator made end with the rights of the administrator,
   const { token: older } = await service.operator.createPasswordReset({ organizationId, userId: first.userId });
   await portal.changePassword({ sessionToken: firstToken, currentPassword: password, newPassword });
   expect(await outcomeOf(portal.resetPassword({ token: older, password }))).toBe('not_found');
+});
+
+describe('a change that was confirmed with a password has no effect after the password was changed', () => {
+  const works = {
+    changePassword: (sessionToken: string) => world.portal.changePassword({ sessionToken, currentPassword: password, newPassword }),
+    beginTwoFactor: (sessionToken: string) => world.portal.beginTwoFactor({ sessionToken, password }),
+    removeTwoFactor: (sessionToken: string) => world.portal.removeTwoFactor({ sessionToken, password }),
+  };
+  const hashOf = (userId: string) => world.database('select hash from identity.passwords where user_id = $1', [userId]);
+
+  test.each(Object.entries(works))('%s', async (name, work) => {
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    if (name === 'removeTwoFactor') await world.portal.beginTwoFactor({ sessionToken, password });
+    const factors = () => world.database('select secret from identity.two_factors where user_id = $1', [userId]);
+    const before = [await hashOf(userId), await factors()];
+    expect(await world.outcomeBehind(passwordChange(userId), () => work(sessionToken))).toBe('invalid_request');
+    expect([await hashOf(userId), await factors()]).toEqual(before);
+    expect(await world.outcomeBehind(passwordRehash(userId), () => work(sessionToken))).toBe('ok');
+  });
+
+  test('also where the user had no password', async () => {
+    const { email, userId, organizationId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    await world.database('delete from identity.passwords where user_id = $1', [userId]);
+    const addition = [
+      passwordChange(userId)[0] ?? [''],
+      [`insert into passwords (organization_id, user_id, hash, changed_at) values ($1, $2, 'x', now())`, organizationId, userId],
+    ] as const;
+    const change = () => world.portal.changePassword({ sessionToken, currentPassword: '', newPassword });
+    expect(await world.outcomeBehind(addition, change)).toBe('invalid_request');
+    expect(await hashOf(userId)).toEqual([{ hash: 'x' }]);
+  });
 });
 
 describe('a link to set a password', () => {

@@ -1,7 +1,9 @@
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import type { Transaction } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { faultOfPassword } from '../../domain/passwords.ts';
-import { findPerson, type SignInUser } from '../store/passwords.ts';
+import { lockSignInOf } from '../../store/users.ts';
+import { findPerson, hasSamePassword, type SignInUser } from '../store/passwords.ts';
 import { freshMinutes, type SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
 import { removeTwoFactor } from '../store/two-factors.ts';
@@ -48,8 +50,19 @@ async function confirmPassword(deps: IdentityDeps, user: SignInUser, { password,
   const key = keyedHash(`password\n${user.userId}`);
   if (!(await countAttempt(store.sql, key, delayOfUser))) throw tooMany(await secondsUntilAllowed(store.sql, key));
   const matching = await passwords.matching({ email: user.email, password, lane: user.organizationId, signal }, [user]);
-  if (matching.length === 0) throw new ServiceError('invalid_request', { message: 'This is not your present password.', param });
+  if (matching.length === 0) throw notThePassword(param);
   await forgetAttempts(store.sql, key);
+}
+
+const notThePassword = (param: string) => new ServiceError('invalid_request', { message: 'This is not your present password.', param });
+
+/**
+ * Locks the user whom `confirmUser` has returned, and throws if the password was changed since. A change shuts out who knows the old
+ * password: no request that was confirmed with it has an effect afterwards.
+ */
+export async function lockConfirmedUser({ sql }: Transaction, user: SignInUser, { param }: Pick<Confirmation, 'param'>): Promise<void> {
+  await lockSignInOf(sql, user.organizationId, user.userId);
+  if (!(await hasSamePassword(sql, user))) throw notThePassword(param);
 }
 
 /** Ends every other session of the user, and answers when they are refused everywhere. */
@@ -58,10 +71,14 @@ export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePas
   async handle({ sessionToken, currentPassword, newPassword }, call) {
     const session = await requireSession(deps, sessionToken);
     checkPassword(newPassword, session.email, 'new_password');
-    const user = await confirmUser(deps, session, { password: currentPassword, param: 'current_password', signal: call.signal });
+    const confirmation = { password: currentPassword, param: 'current_password', signal: call.signal };
+    const user = await confirmUser(deps, session, confirmation);
     const hash = await deps.passwords.hash({ email: user.email, password: newPassword, lane: user.organizationId, signal: call.signal });
     const change = { hash, exceptId: session.id, actor: actorOf(session) };
-    await deps.store.transaction((transaction) => replacePassword(transaction, call, user, change));
+    await deps.store.transaction(async (transaction) => {
+      await lockConfirmedUser(transaction, user, confirmation);
+      await replacePassword(transaction, call, user, change);
+    });
     deps.auditRelay.nudge();
     await deps.waitForRevocation(0);
     return {};

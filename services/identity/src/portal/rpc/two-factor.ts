@@ -16,7 +16,7 @@ import {
   takeStep,
   twoFactorContext,
 } from '../store/two-factors.ts';
-import { confirmUser } from './passwords.ts';
+import { confirmUser, lockConfirmedUser } from './passwords.ts';
 import { actorOf, portal, requireSession, tooMany } from './session.ts';
 
 const secretBytes = 20;
@@ -63,10 +63,14 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
   async handle({ sessionToken, password }, call) {
     const session = await requireSession(deps, sessionToken);
     if (session.hasTwoFactor) throw inUse();
-    await confirmUser(deps, session, { password, param: 'password', signal: call.signal });
+    const confirmation = { password, param: 'password', signal: call.signal };
+    const user = await confirmUser(deps, session, confirmation);
     const secret = randomBytes(secretBytes);
     const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
-    if (!(await begin(deps.store.sql, session, sealed))) throw inUse();
+    await deps.store.transaction(async (transaction) => {
+      await lockConfirmedUser(transaction, user, confirmation);
+      if (!(await begin(transaction.sql, session, sealed))) throw inUse();
+    });
     const text = toBase32(secret);
     return { secret: text, uri: otpUri(text, session.email, session.organizationName) };
   },
@@ -104,9 +108,11 @@ export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTw
   allow: portal,
   async handle({ sessionToken, password }, call) {
     const session = await requireSession(deps, sessionToken);
-    await confirmUser(deps, session, { password, param: 'password', signal: call.signal });
-    await deps.store.transaction(async ({ sql }) => {
-      if (await remove(sql, session)) await writeTwoFactorAudit(sql, call, session, 'two_factor.removed');
+    const confirmation = { password, param: 'password', signal: call.signal };
+    const user = await confirmUser(deps, session, confirmation);
+    await deps.store.transaction(async (transaction) => {
+      await lockConfirmedUser(transaction, user, confirmation);
+      if (await remove(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
     });
     deps.auditRelay.nudge();
     return {};
