@@ -70,6 +70,8 @@ describe('a message that is waited for', () => {
           agentId: '',
           tokenId: '',
           tokenEndsAt: '0',
+          tokenIssuedAt: '0',
+          tokenKid: '',
         },
         answerId: expect.stringMatching(/^msg_[0-9a-z]{26}$/),
         agentId: 'agt_1',

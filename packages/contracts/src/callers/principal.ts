@@ -26,6 +26,10 @@ export interface Principal {
   readonly tokenId?: string;
   /** When the token ends, in seconds since 1970 as a text; '0' for a key. */
   readonly tokenEndsAt?: string;
+  /** When the token was issued, in seconds since 1970 as a text; absent for a key and for an agent token. */
+  readonly tokenIssuedAt?: string;
+  /** The id of the key that signed the token; present where `tokenIssuedAt` is. */
+  readonly tokenKid?: string;
 }
 
 /** The sender of a gRPC call: a service, and the caller it acts for, if any. */

@@ -33,6 +33,8 @@ function isSame(a: Principal, b: Principal): boolean {
     a.agentId === b.agentId &&
     a.tokenId === b.tokenId &&
     a.tokenEndsAt === b.tokenEndsAt &&
+    a.tokenIssuedAt === b.tokenIssuedAt &&
+    a.tokenKid === b.tokenKid &&
     a.scopes.length === b.scopes.length &&
     a.scopes.every((scope, index) => scope === b.scopes[index])
   );
@@ -132,8 +134,13 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
 const refusals: readonly string[] = ['invalid_token', 'token_expired', 'token_revoked'] satisfies Refusal[];
 
 /** Most principals have none of the last fields, and each call to a service carries the whole principal. */
-function withoutEmpty({ agentId, tokenId, tokenEndsAt = '0', ...principal }: Principal): Principal {
-  return { ...principal, ...(agentId && { agentId, tokenId: tokenId ?? '' }), ...(tokenEndsAt !== '0' && { tokenEndsAt }) };
+function withoutEmpty({ agentId, tokenId, tokenEndsAt = '0', tokenIssuedAt = '0', tokenKid, ...principal }: Principal): Principal {
+  return {
+    ...principal,
+    ...(agentId && { agentId, tokenId: tokenId ?? '' }),
+    ...(tokenEndsAt !== '0' && { tokenEndsAt }),
+    ...(tokenIssuedAt !== '0' && { tokenIssuedAt, tokenKid: tokenKid ?? '' }),
+  };
 }
 
 /** Reads identity's verdicts on tokens, one for each, in order. */

@@ -87,6 +87,11 @@ describe('is refused', () => {
     const parentToken = (await post(parent.key, '/v1/auth/token', { api_key: parent.key })).json<{ data: Issued }>().data.access_token;
     const tokens = [await tokenOf(parent.key), await tokenOf(parentToken)];
     for (const token of tokens) expect((await chat(token)).status).toBe(200);
+    const [ofKey, ofToken] = tokens.map((token) => Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    expect([ofKey, ofToken]).toEqual([
+      expect.not.stringContaining('parent_kid'),
+      expect.stringMatching(/"parent_iat":\d+,"parent_kid":"\w+"/),
+    ]);
     const revoked = await world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${parent.id}` });
     expect(revoked.status).toBe(204);
     for (const token of tokens) expect(codeOf(await chat(token))).toEqual([401, 'token_revoked']);

@@ -34,7 +34,9 @@ const claims: Claims = {
 };
 
 test('claims are read as they were signed, with an agent or without', () => {
-  for (const some of [claims, { ...claims, agent_id: 'agt_1' }]) expect(readClaims(structuredClone(toSigned(some)))).toEqual(some);
+  const ofAgent = { ...claims, agent_id: 'agt_1' };
+  for (const some of [claims, ofAgent, { ...ofAgent, parent_iat: 1, parent_kid: 'k1' }])
+    expect(readClaims(structuredClone(toSigned(some)))).toEqual(some);
 });
 
 test('no mixture of both kinds of claims is read', () => {
@@ -48,6 +50,9 @@ test('no mixture of both kinds of claims is read', () => {
     { ...signed, aud: 'other' },
     { ...signed, key_id: 'key_1' },
     { ...signed, parent_key_id: undefined },
+    { ...signed, parent_iat: 1 },
+    { ...signed, parent_kid: 'k1' },
+    { ...signed, parent_iat: '1', parent_kid: 'k1' },
   ];
   for (const payload of wrong) expect(readClaims(payload)).toBeUndefined();
 });

@@ -12,6 +12,9 @@ export interface Claims {
   exp: number;
   /** Only of an agent token: the agent that it is bound to. */
   agent_id?: string;
+  /** Only of an agent token that was made with a token: when that was issued, and the id of the key that signed it. */
+  parent_iat?: number;
+  parent_kid?: string;
 }
 
 /**
@@ -35,8 +38,12 @@ export function readClaims(payload: unknown): Claims | undefined {
   if (aud === undefined) return isClaims(payload) && !('agent_id' in payload) ? payload : undefined;
   if (typeof aud !== 'string' || !aud.startsWith(audiencePrefix)) return undefined;
   const claims = { ...rest, key_id: parent_key_id, admin: false, agent_id: aud.slice(audiencePrefix.length) };
-  return isClaims(claims) && claims.agent_id !== '' && !('key_id' in rest) ? claims : undefined;
+  return isClaims(claims) && claims.agent_id !== '' && !('key_id' in rest) && hasWholeParent(rest) ? claims : undefined;
 }
+
+/** Both claims of a parent token, or none. */
+const hasWholeParent = ({ parent_iat, parent_kid }: Record<string, unknown>): boolean =>
+  parent_kid === undefined ? parent_iat === undefined : typeof parent_kid === 'string' && Number.isInteger(parent_iat);
 
 const textClaims = ['iss', 'sub', 'org', 'key_id', 'scope', 'jti'] as const;
 

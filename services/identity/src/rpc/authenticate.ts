@@ -1,9 +1,9 @@
 import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import type { IdentityDeps } from '../deps.ts';
-import type { Claims } from '../domain/tokens.ts';
 import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
 import { credentialsById, keysByHash } from '../store/credentials.ts';
+import type { TokenVerdict } from '../tokens/signing-keys.ts';
 
 interface Authenticated {
   principal: Omit<Principal, 'scopes'> & { scopes: string[] };
@@ -11,6 +11,7 @@ interface Authenticated {
   expiresInMs?: number;
 }
 
+type Verified = Extract<TokenVerdict, { claims: unknown }>;
 type Verdict = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
 
 const isApiKey = (token: string) => token.startsWith('sa_');
@@ -28,13 +29,13 @@ export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses
   }
 
   async function authenticateAccessTokens(tokens: readonly string[], agentTokens: boolean, verdicts: Map<string, Verdict>): Promise<void> {
-    const claimsOf = new Map<string, Claims>();
+    const verified = new Map<string, Verified>();
     for (const [index, verdict] of (await signingKeys.verifyAll(tokens)).entries()) {
       const token = tokens[index] as string;
       if (!('claims' in verdict)) verdicts.set(token, verdict);
-      else if (verdict.claims.agent_id === undefined || agentTokens) claimsOf.set(token, verdict.claims);
+      else if (verdict.claims.agent_id === undefined || agentTokens) verified.set(token, verdict);
     }
-    const ids = [...new Set([...claimsOf.values()].map((claims) => claims.key_id))];
+    const ids = [...new Set([...verified.values()].map(({ claims }) => claims.key_id))];
     const [credentials, sessions] = await Promise.all([
       credentialsById(
         store.sql,
@@ -44,9 +45,10 @@ export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses
     ]);
     const credentialOf = new Map(credentials.map((credential) => [credential.id, credential]));
     const sessionOf = new Map(sessions.map((session) => [session.id, session]));
-    for (const [token, claims] of claimsOf) {
+    for (const [token, each] of verified) {
+      const { claims } = each;
       const session = sessionOf.get(claims.key_id);
-      verdicts.set(token, fromClaims(claims, session ? sessionCredential(session, claims.env) : credentialOf.get(claims.key_id)));
+      verdicts.set(token, fromClaims(each, session ? sessionCredential(session, claims.env) : credentialOf.get(claims.key_id)));
     }
   }
 
@@ -78,12 +80,15 @@ function fromKey({ organizationId, environment, userId, id, scopes, admin, role,
   return { principal, expiresAtMs: Math.round(processClock.now() + endsInMs), expiresInMs: Math.round(endsInMs) };
 }
 
-/** A token is valid while it names the credential's user, organization and environment. Its rights are limited to the credential's current ones. */
-function fromClaims(claims: Claims, credential: Omit<CredentialRow, 'hash' | 'previousHash'> | undefined): Verdict {
+/**
+ * A token is valid while it names the credential's user, organization and environment, and while the token that it was made with would be.
+ * Its rights are limited to the credential's current ones.
+ */
+function fromClaims({ claims, kid }: Verified, credential: Omit<CredentialRow, 'hash' | 'previousHash'> | undefined): Verdict {
   if (!credential) return { refusal: 'invalid_token' };
   const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
   if (!isSame) return { refusal: 'invalid_token' };
-  if (credential.revoked || claims.iat < (credential.tokensSince ?? 0)) return { refusal: 'token_revoked' };
+  if (credential.revoked || (claims.parent_iat ?? claims.iat) < (credential.tokensSince ?? 0)) return { refusal: 'token_revoked' };
   const tokenEndsInMs = claims.exp * 1_000 - processClock.now();
   const expiresInMs = Math.round(Math.min(tokenEndsInMs, credential.endsInMs ?? tokenEndsInMs));
   return {
@@ -95,7 +100,9 @@ function fromClaims(claims: Claims, credential: Omit<CredentialRow, 'hash' | 'pr
       scopes: claims.scope.split(' ').filter((scope) => credential.scopes.includes(scope)),
       admin: claims.admin && credential.admin,
       role: credential.role,
-      ...(claims.agent_id !== undefined && { agentId: claims.agent_id, tokenId: claims.jti }),
+      ...(claims.agent_id === undefined
+        ? { tokenIssuedAt: String(claims.iat), tokenKid: kid }
+        : { agentId: claims.agent_id, tokenId: claims.jti }),
       tokenEndsAt: String(claims.exp),
     },
     expiresAtMs: Math.round(processClock.now() + expiresInMs),

@@ -40,14 +40,17 @@ const chat = 'agents:chat';
 const usualAgentTokenSeconds = 900;
 const maxAgentTokenSeconds = 3_600;
 
-/** A token for an end user's browser: it may only send messages to one agent, and ends with the credential behind it at the latest. */
+/**
+ * A token for an end user's browser: it may only send messages to one agent, and ends at the latest with the key, session or token that it
+ * was made with. It names that token's signing key and time, because authentication refuses it once it would refuse that token.
+ */
 export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAgentToken'> => ({
   allow: callers({ scope: chat }),
   async handle({ agentId, expiresIn }, call) {
-    const { tokenEndsAt = '0' } = call.tenant;
+    const { endsAt, parent } = parentTokenOf(call.tenant);
     const credential = await credentialOf(deps, call.tenant);
-    if (!credential || credential.revoked) throw new ServiceError('token_revoked');
-    const tokenSeconds = tokenEndsAt === '0' ? Number.POSITIVE_INFINITY : Number(tokenEndsAt) - processClock.now() / 1_000;
+    if (!credential || isRevoked(credential, parent)) throw new ServiceError('token_revoked');
+    const tokenSeconds = endsAt - processClock.now() / 1_000;
     const left = Math.floor(Math.min(tokenSeconds, (credential.endsInMs ?? Number.POSITIVE_INFINITY) / 1_000));
     const ttlSeconds = expiresIn === 0 ? Math.min(usualAgentTokenSeconds, left) : expiresIn;
     if (ttlSeconds > Math.min(left, maxAgentTokenSeconds) || ttlSeconds < 1) throw tooLong(Math.min(left, maxAgentTokenSeconds));
@@ -57,11 +60,33 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
       admin: false,
       ttlSeconds,
       agentId: checkId(agentId, 'agent_id'),
+      endsAt,
+      parent,
     });
   },
 });
 
-async function credentialOf({ store }: IdentityDeps, { credentialId, environment }: Principal): Promise<Credential | undefined> {
+interface ParentToken {
+  /** In seconds since 1970. */
+  readonly issuedAt: number;
+  readonly kid: string;
+}
+
+/** The token of the caller; without a parent for a key, and for a token that a gateway of the version before has authenticated. */
+function parentTokenOf({ tokenEndsAt = '0', tokenIssuedAt = '0', tokenKid = '' }: Principal) {
+  return {
+    endsAt: tokenEndsAt === '0' ? Number.POSITIVE_INFINITY : Number(tokenEndsAt),
+    parent: tokenIssuedAt === '0' ? undefined : { issuedAt: Number(tokenIssuedAt), kid: tokenKid },
+  };
+}
+
+type ParentCredential = Credential & { readonly tokensSince: number | null };
+
+/** The gateway may have authenticated the caller a moment before a revocation, or a rotation that ended the tokens issued so far. */
+const isRevoked = ({ revoked, tokensSince }: ParentCredential, parent: ParentToken | undefined): boolean =>
+  revoked || (parent !== undefined && parent.issuedAt < (tokensSince ?? 0));
+
+async function credentialOf({ store }: IdentityDeps, { credentialId, environment }: Principal): Promise<ParentCredential | undefined> {
   if (!isSessionId(credentialId)) return (await credentialsById(store.sql, [credentialId]))[0];
   const [session] = await sessionsById(store.sql, [credentialId]);
   return session && sessionCredential(session, environment);
@@ -83,6 +108,10 @@ interface Bearer {
   readonly ttlSeconds: number | null;
   /** Binds the token to this agent. */
   readonly agentId?: string;
+  /** The latest end of the token, in seconds since 1970: it may wait for its signature. */
+  readonly endsAt?: number;
+  /** The token that it is made with. */
+  readonly parent?: ParentToken | undefined;
 }
 
 interface IssuedToken {
@@ -115,10 +144,11 @@ async function signAndRecord(deps: IdentityDeps, call: Call, bearer: Bearer): Pr
 
 export async function signToken(
   { signingKeys, tokenTtlSeconds }: Pick<IdentityDeps, 'signingKeys' | 'tokenTtlSeconds'>,
-  { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId }: Bearer,
+  { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId, endsAt, parent }: Bearer,
 ): Promise<IssuedToken & { readonly jti: string }> {
-  const expiresIn = ttlSeconds ?? tokenTtlSeconds;
   const issuedAt = Math.floor(processClock.now() / 1_000);
+  const expiresIn = Math.min(ttlSeconds ?? tokenTtlSeconds, (endsAt ?? Number.POSITIVE_INFINITY) - issuedAt);
+  if (expiresIn < 1) throw new ServiceError('token_expired');
   const jti = randomUUID();
   const accessToken = await signingKeys.sign({
     iss: signingKeys.issuer,
@@ -132,6 +162,7 @@ export async function signToken(
     iat: issuedAt,
     exp: issuedAt + expiresIn,
     ...(agentId !== undefined && { agent_id: agentId }),
+    ...(parent && { parent_iat: parent.issuedAt, parent_kid: parent.kid }),
   });
   return { jti, accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
 }

@@ -66,11 +66,15 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
 
   /** Reads the keys for each batch in one statement, so that a revoked key verifies no token after the commit of its revocation. */
   async function verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]> {
-    const kids = tokens.map(keyIdOf);
-    const claimed = [...new Set(kids)].filter((kid) => kid !== undefined);
+    const kids = tokens.map(keyIdsOf);
+    const claimed = [...new Set(kids.flatMap(({ own, parent }) => [own, parent]))].filter((kid) => kid !== undefined);
     const rows = claimed.length === 0 ? [] : await findPublishedKeysById(store.sql, claimed);
-    const keys = new Map(rows.map((row) => [row.kid, importKey(row)]));
-    return tokens.map((token, index) => verifyToken(token, issuer, keys.get(kids[index] ?? '')));
+    const keys = new Map(rows.map((row) => [row.kid, { kid: row.kid, key: importKey(row) }]));
+    return tokens.map((token, index) => {
+      const verdict = verifyToken(token, issuer, keys.get(kids[index]?.own ?? ''));
+      const isOrphan = 'claims' in verdict && verdict.claims.parent_kid !== undefined && !keys.has(verdict.claims.parent_kid);
+      return isOrphan ? { refusal: 'token_revoked' } : verdict;
+    });
   }
 
   function importKey({ kid, modulus: n, exponent: e }: PublicKeyRow): KeyObject {
@@ -176,12 +180,14 @@ async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeconds, fi
 
 const algorithm = 'RS256';
 
-export type TokenVerdict = { claims: Claims } | { refusal: 'invalid_token' | 'token_expired' };
+export type TokenVerdict =
+  | { readonly claims: Claims; readonly kid: string }
+  | { readonly refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
 
 const signBytes = promisify(sign);
 
 /** Signs outside the main thread, because a signature takes as long as thirty verifications, which would have to wait. */
-export async function signClaims(claims: Claims, kid: string, key: KeyObject): Promise<string> {
+async function signClaims(claims: Claims, kid: string, key: KeyObject): Promise<string> {
   const encoded = [{ alg: algorithm, typ: 'JWT', kid }, toSigned(claims)].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
@@ -189,13 +195,18 @@ export async function signClaims(claims: Claims, kid: string, key: KeyObject): P
   return `${content}.${(await signBytes('sha256', Buffer.from(content), key)).toString('base64url')}`;
 }
 
+interface VerificationKey {
+  readonly kid: string;
+  readonly key: KeyObject;
+}
+
 /** Accepts only our own algorithm, issuer, key and claims. */
-export function verifyToken(token: string, issuer: string, key: KeyObject | undefined): TokenVerdict {
-  if (!key) return { refusal: 'invalid_token' };
+function verifyToken(token: string, issuer: string, signer: VerificationKey | undefined): TokenVerdict {
+  if (!signer) return { refusal: 'invalid_token' };
   try {
-    const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer, clockTimestamp: processClock.now() / 1_000 });
-    const claims = readClaims(payload);
-    return claims ? { claims } : { refusal: 'invalid_token' };
+    const clockTimestamp = processClock.now() / 1_000;
+    const claims = readClaims(jwt.verify(token, signer.key, { algorithms: [algorithm], issuer, clockTimestamp }));
+    return claims ? { claims, kid: signer.kid } : { refusal: 'invalid_token' };
   } catch (cause) {
     return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };
   }
@@ -204,14 +215,22 @@ export function verifyToken(token: string, issuer: string, key: KeyObject | unde
 /** The form of our key ids. A forged id of another form does not reach the database. */
 const ownKeyId = /^[0-9a-z]{1,32}$/;
 
-/** The id of the key in the token's header; undefined for a token that cannot be ours. */
-export function keyIdOf(token: string): string | undefined {
+interface KeyIds {
+  readonly own?: string | undefined;
+  /** The key that signed the token with which an agent token was made. */
+  readonly parent?: string | undefined;
+}
+
+/** The ids of keys that a token names, before it is verified; none for a token that cannot be ours. */
+function keyIdsOf(token: string): KeyIds {
   try {
     const decoded = jwt.decode(token, { complete: true });
-    const kid = decoded?.header.kid;
-    return typeof kid === 'string' && ownKeyId.test(kid) ? kid : undefined;
+    const payload = decoded?.payload as Record<string, unknown> | undefined;
+    return { own: ownKeyIdOf(decoded?.header.kid), parent: ownKeyIdOf(payload?.['parent_kid']) };
   } catch {
     // The text does not have the form of a token.
-    return undefined;
+    return {};
   }
 }
+
+const ownKeyIdOf = (kid: unknown): string | undefined => (typeof kid === 'string' && ownKeyId.test(kid) ? kid : undefined);
