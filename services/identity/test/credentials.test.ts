@@ -174,6 +174,9 @@ describe('a rotation of a key', () => {
       expect(Number(expiresInMs)).toBeLessThanOrEqual(3_600_000);
       expect(Number(expiresInMs)).toBeGreaterThan(3_500_000);
     }
+    await database.query(`update identity.api_keys set revoked_at = now() + interval '100 seconds' where id = $1`, [keyId]);
+    expect((await identity.gateway.issueToken({ apiKey: issued.apiKey })).expiresIn).toBeLessThanOrEqual(101);
+    await database.query('update identity.api_keys set revoked_at = $2 where id = $1', [keyId, rotated.previousEndsAt]);
     expect((await asAdmin((gateway) => gateway.getKey({ keyId }))).key).toMatchObject({
       endsAt: rotated.previousEndsAt,
       replacedBy: rotated.key?.id,
