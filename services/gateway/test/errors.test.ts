@@ -111,7 +111,7 @@ describe('bodies', () => {
     for (const [method, path, limit] of [
       ['POST', '/v1/agents', mebibyte],
       ['PATCH', '/v1/agents/agt_1', mebibyte],
-      ['POST', '/v1/agents/agt_1/messages', 256 * 1024],
+      ['POST', '/v1/agents/agt_1/messages', 512 * 1024],
       ['POST', '/v1/users', 64 * 1024],
       ['POST', '/v1/webhooks', 64 * 1024],
       ['POST', '/v1/auth/token', 8 * 1024],

@@ -232,6 +232,14 @@ describe('a message that is not waited for', () => {
   });
 });
 
+test('a message of the most characters is read with each of them escaped', async () => {
+  world.peer.agents.start = () => ({ refusal: { code: 'agent_not_active' } });
+  const path = `${world.gateways[0].url}/v1/agents/agt_1/messages`;
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = `{"message":"${String.raw`\ud83d\ude00`.repeat(32_000)}"}`;
+  expect((await fetch(path, { method: 'POST', headers, body })).status).toBe(409);
+});
+
 describe('an Idempotency-Key', () => {
   test('attaches a repeat to the first answer, also through a second gateway', async () => {
     const channels: string[] = [];

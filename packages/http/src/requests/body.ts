@@ -21,8 +21,8 @@ export const bodyLimits = {
   token: { bytes: 8 * kibibyte, values: 100, withinMs: 10_000 },
   /** For a few fields. */
   usual: { bytes: 64 * kibibyte, values: 1_000, withinMs },
-  /** A text of 32,000 characters, and a context of 16 KiB which may be all numbers. */
-  message: { bytes: 256 * kibibyte, values: 10_000, withinMs },
+  /** A text of 32,000 characters, each of up to twelve bytes in JSON's escapes, and a context of 16 KiB which may be all numbers. */
+  message: { bytes: 512 * kibibyte, values: 10_000, withinMs },
   /** Instructions of 32,000 characters and a scope of 200 tables with their columns. */
   agent: { bytes: 1024 * kibibyte, values: 1_000, withinMs },
 } as const satisfies Record<string, BodyLimits>;
