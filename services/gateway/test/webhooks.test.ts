@@ -66,9 +66,10 @@ describe('a webhook', () => {
 
   test('is deleted, gets a new secret, and is tested', async () => {
     expect(await call('DELETE', '/v1/webhooks/whk_1')).toMatchObject({ status: 204, text: '' });
-    expect((await call('POST', '/v1/webhooks/whk_1/rotate-secret', {})).body).toEqual({
-      data: { id: 'whk_1', secret: expect.stringMatching(/^whsec_/), previous_secret_until: at },
-    });
+    for (const body of [{}, undefined])
+      expect((await call('POST', '/v1/webhooks/whk_1/rotate-secret', body)).body).toEqual({
+        data: { id: 'whk_1', secret: expect.stringMatching(/^whsec_/), previous_secret_until: at },
+      });
     expect((await call('POST', '/v1/webhooks/whk_1/test')).body.data).toMatchObject({ event_type: 'webhook.test', status: 'pending' });
   });
 

@@ -45,6 +45,8 @@ export interface Answers {
   stream(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
   /** Waits until an answer of the caller's tenant has ended or was deleted, or the time or the wait limit is over. */
   waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
+  /** The longest wait for an answer. */
+  readonly maxWaitSeconds: number;
 }
 
 /** A stream whose events have ids, and the position where its reader continues. */
@@ -122,7 +124,8 @@ export function createAnswers({ start, cancel, read, readRecord, waits, replyCha
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
-    waitUntilEnded: createWait({ waits, waitMs, now }),
+    waitUntilEnded: createWait({ waits, now }),
+    maxWaitSeconds: waitMs / 1_000,
     async stream(newMessage, call, disconnected, ids) {
       const stream = new AnswerStream({
         requestId: call.requestId,
@@ -154,14 +157,14 @@ function createEndWaiter(disconnected: AbortSignal): { readonly waiter: Waiter; 
 }
 
 const createWait =
-  ({ waits, waitMs, now }: Pick<AnswersDeps, 'waits' | 'waitMs' | 'now'>): Answers['waitUntilEnded'] =>
+  ({ waits, now }: Pick<AnswersDeps, 'waits' | 'now'>): Answers['waitUntilEnded'] =>
   async (answerId, call, seconds, disconnected) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     disconnected.addEventListener('abort', () => resolve(), { once: true });
     if (disconnected.aborted) resolve();
     const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
     const wait = waits.open(keyOf(requirePrincipal(call), answerId), waiter);
-    wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
+    wait.accepted(answerId, now() + seconds * 1_000, true);
     await promise;
     wait.close();
   };

@@ -191,11 +191,12 @@ export const getMessage = route({
   async handler({ params: { agent_id: agentId, message_id: messageId }, headers, call, disconnected }, { agents, answers }) {
     const read = () => agents.getMessage({ agentId, messageId });
     const first = await read();
-    const seconds = preferredWait(headers.Prefer);
+    const preferred = preferredWait(headers.Prefer);
     const toData = (answer: typeof first) => ({
       data: { ...toReadMessage(required(answer.message)), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) },
     });
-    if (seconds === undefined) return toData(first);
+    if (preferred === undefined) return toData(first);
+    const seconds = Math.min(preferred, answers.maxWaitSeconds);
     const applied = { headers: ['Preference-Applied', `wait=${seconds}`] };
     if (!pendingStates.includes(required(first.message).status)) return reply(toData(first), applied);
     await answers.waitUntilEnded(messageId, call, seconds, disconnected());

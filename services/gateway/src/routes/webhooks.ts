@@ -133,6 +133,7 @@ export const rotateWebhookSecret = route({
   extension: true,
   params: webhookParams,
   body: z.strictObject({ secret: webhookSecret.optional() }),
+  bodyOptional: true,
   response: z.strictObject({ data: rotatedSecret }),
   async handler({ params, body: { secret } }, { webhooks }) {
     const answer = await required(webhooks).rotateSecret({ endpointId: params.webhook_id, ...(secret !== undefined && { secret }) });

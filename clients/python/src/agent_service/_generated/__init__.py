@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 ae954d9b49798248632b5e123ad1c9e515b5cf2066e5fe357d05c12d17899258
+# Source: sha256 5a6502f47544d13e1c498131e6cc2987f0d1894360766e5d4dd51f64d9ac9967

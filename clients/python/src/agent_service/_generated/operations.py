@@ -215,7 +215,7 @@ class Operations(Caller):
         """Delete a webhook."""
         return self._call(Operation("DELETE", f"/v1/webhooks/{segment(webhook_id)}", {}, None, nothing), options)
 
-    def rotate_webhook_secret(self, webhook_id: str, body: models.RotateWebhookSecretRequest | Body, *, options: CallOptions | None = None) -> models.RotateWebhookSecretResponse:
+    def rotate_webhook_secret(self, webhook_id: str, body: models.RotateWebhookSecretRequest | Body | None = None, *, options: CallOptions | None = None) -> models.RotateWebhookSecretResponse:
         """Give a webhook a new secret."""
         return self._call(Operation("POST", f"/v1/webhooks/{segment(webhook_id)}/rotate-secret", {}, body, models.RotateWebhookSecretResponse.model_validate_json), options)
 
@@ -439,7 +439,7 @@ class AsyncOperations(AsyncCaller):
         """Delete a webhook."""
         return await self._call(Operation("DELETE", f"/v1/webhooks/{segment(webhook_id)}", {}, None, nothing), options)
 
-    async def rotate_webhook_secret(self, webhook_id: str, body: models.RotateWebhookSecretRequest | Body, *, options: CallOptions | None = None) -> models.RotateWebhookSecretResponse:
+    async def rotate_webhook_secret(self, webhook_id: str, body: models.RotateWebhookSecretRequest | Body | None = None, *, options: CallOptions | None = None) -> models.RotateWebhookSecretResponse:
         """Give a webhook a new secret."""
         return await self._call(Operation("POST", f"/v1/webhooks/{segment(webhook_id)}/rotate-secret", {}, body, models.RotateWebhookSecretResponse.model_validate_json), options)
 
