@@ -186,7 +186,8 @@ describe('transactions', () => {
   });
 
   test("an effect that ends after its caller's deadline is rolled back", async () => {
-    const late = { checkDeadline: () => expired.throwIfAborted() } as unknown as Call;
+    const { signal } = new AbortController();
+    const late = { signal, checkDeadline: () => expired.throwIfAborted() } as unknown as Call;
     const expired = AbortSignal.abort(new ServiceError('deadline_exceeded'));
     const effect = once(store, late, async ({ sql }) => ({ rows: await sql('insert into things (id) values ($1)', ['late']) }));
     await expect(effect).rejects.toMatchObject({ code: 'deadline_exceeded' });
