@@ -43,7 +43,7 @@ export interface Answers {
   accept(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
   /** Waits for the acceptance; the stream writes the answer. */
   stream(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
-  /** Waits until an answer of the caller's tenant has ended or was deleted, or the time or the wait limit is over. */
+  /** Waits until an answer of the caller's tenant has ended or was deleted, or the time is over, which is at most `maxWaitSeconds`. */
   waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
   /** The longest wait for an answer. */
   readonly maxWaitSeconds: number;

@@ -15,8 +15,8 @@ export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> 
     if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
     // The tokens of a replaced key end with it.
-    const endsAt = key.endsInMs === null ? undefined : Math.ceil((processClock.now() + key.endsInMs) / 1_000);
-    return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds, ...(endsAt !== undefined && { endsAt }) });
+    const endsAt = Math.ceil((processClock.now() + (key.endsInMs ?? Number.POSITIVE_INFINITY)) / 1_000);
+    return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds, endsAt });
   },
 });
 

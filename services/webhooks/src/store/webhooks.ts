@@ -111,7 +111,7 @@ const removeDeleted = `
 
 /**
  * Drops a bounded number of void deliveries of one webhook. Resolves to their number, and to 1 if only the webhook's mark had to be removed.
- * Attempts that are under way end without effect. A webhook whose deliveries are locked by other transactions is passed over for now.
+ * Attempts that are under way end without effect. A webhook whose deliveries are locked by other transactions waits for the next sweep.
  */
 export async function dropVoid(sql: Sql, now: number, limit: number): Promise<number> {
   for (let after: readonly string[] = ['', '', '']; ; ) {
