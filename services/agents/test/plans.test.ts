@@ -6,7 +6,8 @@ import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf 
 import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
 import { endCharged, endUncharged, loadStatuses, removeReleased, storeResults } from '../src/answers/store/end.ts';
-import { loadHistories, readAnswers } from '../src/answers/store/read.ts';
+import { readAnswers } from '../src/answers/store/read.ts';
+import { loadHistories } from '../src/answers/store/sql.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
 import { type Composition, compose } from './compose.ts';

@@ -2,9 +2,10 @@ import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
+import { type Admission, admit, type HoldOutcome, holdAll, isExpired, type Refusal } from './admission.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
-import { type Admission, admit, isExpired } from './domain/admission.ts';
-import { type HoldOutcome, holdAll, type Refusal, type Releases } from './holds.ts';
+import { type Reservation, sendAssignments, type WaitingWorkers } from './dispatch.ts';
+import type { Releases } from './end.ts';
 import {
   type AcceptedRow,
   acceptMessages,
@@ -12,13 +13,12 @@ import {
   type Candidate,
   loadSituations,
   type Message,
-  type MessageSituation,
   openLines,
   removeKeysOf,
+  type Situation,
 } from './store/accept.ts';
 import { readInSteps } from './store/read.ts';
 import type { AttemptInput } from './store/sql.ts';
-import { type Reservation, sendAssignments, type WaitingWorkers } from './waiting-workers.ts';
 
 const batchItems = 200;
 
@@ -39,7 +39,7 @@ type Outcomes = Map<Message, StartOutcome | Error>;
 
 interface Decision {
   readonly message: Message;
-  readonly situation: MessageSituation;
+  readonly situation: Situation;
   readonly admission: Admission;
 }
 
@@ -107,7 +107,7 @@ export class Acceptance {
     if (messages.length === 0) return [];
     const situations = await loadSituations(store.sql, messages);
     return messages.map((message, n) => {
-      const situation = situations[n] as MessageSituation;
+      const situation = situations[n] as Situation;
       return { message, situation, admission: admit(situation, limits, now()) };
     });
   }

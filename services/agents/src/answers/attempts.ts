@@ -4,8 +4,7 @@ import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, 
 import { type AnswersDeps, batchOptions, throwIfDatabaseAway } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
 import { type BegunRow, beginAnswers, type Claim, findUnended, renewLeases, returnAnswers, takeFromDead } from './store/attempts.ts';
-import { loadHistories, type Turn } from './store/read.ts';
-import type { AttemptInput, RedispatchedRow } from './store/sql.ts';
+import { type AttemptInput, loadHistories, type RedispatchedRow, type Turn } from './store/sql.ts';
 
 const batchItems = 200;
 

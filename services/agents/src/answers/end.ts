@@ -1,9 +1,9 @@
 import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type Batcher, createBatcher } from '@agent-service/work';
+import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions, type Outcome, throwIfDatabaseAway } from './deps.ts';
-import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
+import { type AnswersDeps, batchOptions, callDetached, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
+import { type ChargedRow, endUncharged, markUnusedHolds, removeReleased, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
 import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 500;
@@ -46,20 +46,17 @@ export interface Cancellation {
 /** Dispatches waiting answers of the tenants whose answers have ended. */
 export type DispatchAfterEnds = (ended: readonly ChargedRow[]) => void;
 
-/** Adds the holds of ended answers to those that are to be released. */
-type AddReleases = (keys: readonly AnswerKey[]) => void;
-
 /** Ends answers without a charge: fails them, cancels them, or gives up their settlement. Releases their holds and announces the end. */
 export class EndAnswers {
   readonly #deps: AnswersDeps;
   readonly #dispatchAfterEnds: DispatchAfterEnds;
-  readonly #addReleases: AddReleases;
+  readonly #releases: RetryQueue<AnswerKey>;
   readonly #batcher: Batcher<UnchargedEnd, UnchargedRow | undefined>;
 
-  constructor(deps: AnswersDeps, dispatchAfterEnds: DispatchAfterEnds, addReleases: AddReleases) {
+  constructor(deps: AnswersDeps, dispatchAfterEnds: DispatchAfterEnds, releases: RetryQueue<AnswerKey>) {
     this.#deps = deps;
     this.#dispatchAfterEnds = dispatchAfterEnds;
-    this.#addReleases = addReleases;
+    this.#releases = releases;
     this.#batcher = createBatcher({
       run: (ends) => this.#run(ends),
       maxItems: batchItems,
@@ -139,7 +136,7 @@ export class EndAnswers {
       }),
     );
     this.#deps.jobs.remove(rows.filter(({ previousState }) => previousState === 'dispatched'));
-    this.#addReleases(rows);
+    this.#releases.add(rows);
     this.#dispatchAfterEnds(rows);
   }
 
@@ -245,3 +242,58 @@ export function announceEnds({ process: { logger }, replies, notices, metrics, n
     });
   }
 }
+
+const releaseLimitMs = 6_000;
+const maxSweptReleases = 2_000;
+
+/** Releases holds that are not to be settled. */
+export interface Releases {
+  /** Holds of all rows in the state `releasing`. */
+  readonly queue: RetryQueue<AnswerKey>;
+  /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
+  releaseUnused(holds: readonly AnswerKey[]): void;
+  /** The same for holds that a sweep has found: those that the queue has no room for are released later. */
+  releaseOverdue(holds: readonly AnswerKey[]): Promise<void>;
+}
+
+export function createReleases(deps: AnswersDeps): Releases {
+  const { process, store, credits, now } = deps;
+  const queue = createRetryQueue<AnswerKey>(deps, 'releasing holds', release, maxSweptReleases);
+  const unused = createRetryQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
+
+  async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {
+    queue.add(await markUnusedHolds(store.sql, holds, now()));
+    return holds.map(() => true);
+  }
+
+  async function release(holds: AnswerKey[]): Promise<(boolean | Error)[]> {
+    const results = await callByTenant(holds, async (ofTenant) => {
+      const { results } = await callDetached(releaseLimitMs, () => credits.release({ items: ofTenant.map(releaseItem) }));
+      return ofTenant.map((_, index) => results[index] ?? {});
+    });
+    const outcomes = holds.map((hold, index) => {
+      const result = results[index];
+      return result instanceof Error ? result : isReleased(hold, result?.refusal?.code);
+    });
+    const released = holds.filter((_, index) => outcomes[index] === true);
+    if (released.length > 0) await removeReleased(store.sql, released, now());
+    return outcomes;
+  }
+
+  /** A settled hold needs no release: the answer was charged before. */
+  function isReleased({ id, organizationId }: AnswerKey, refusal: string | undefined): boolean {
+    if (refusal === undefined) return true;
+    process.logger.warn({ event: 'release_refused', answer_id: id, organization_id: organizationId, code: refusal });
+    return refusal === 'hold_settled';
+  }
+
+  return {
+    queue,
+    releaseUnused: (holds) => unused.add(holds),
+    async releaseOverdue(holds) {
+      queue.addFromSweep(await markUnusedHolds(store.sql, holds, now()));
+    },
+  };
+}
+
+const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

@@ -3,9 +3,8 @@ import { HealthTracker } from '@agent-service/work';
 import { Acceptance } from './accept.ts';
 import { createBegin, createLeases } from './attempts.ts';
 import { type AnswersServiceDeps, createAnswersDeps } from './deps.ts';
-import { createDispatcher } from './dispatch.ts';
-import { EndAnswers } from './end.ts';
-import { createReleases } from './holds.ts';
+import { createDispatcher, createWaitingWorkers } from './dispatch.ts';
+import { createReleases, EndAnswers } from './end.ts';
 import type { Answers } from './rpc.ts';
 import { createComplete, createSettlements, failAttempts } from './settle.ts';
 import { acceptStatements } from './store/accept.ts';
@@ -13,8 +12,8 @@ import { beginStatements, leaseStatements } from './store/attempts.ts';
 import { dispatchStatements, dueStatements } from './store/dispatch.ts';
 import { completeStatements, endStatements } from './store/end.ts';
 import { readRecords, readStatements, readWhole } from './store/read.ts';
+import { historyStatements } from './store/sql.ts';
 import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
-import { createWaitingWorkers } from './waiting-workers.ts';
 
 export type { AnswersServiceDeps } from './deps.ts';
 export { type Answers, answerMethods } from './rpc.ts';
@@ -34,7 +33,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
   });
   const dispatcher = createDispatcher(deps, waitingWorkers);
   const releases = createReleases(deps);
-  const endAnswers = new EndAnswers(deps, dispatcher.dispatchAfterEnds, (keys) => releases.queue.add(keys));
+  const endAnswers = new EndAnswers(deps, dispatcher.dispatchAfterEnds, releases.queue);
   const settlements = createSettlements(deps, dispatcher.dispatchAfterEnds, endAnswers);
   const leases = createLeases(deps, endAnswers);
   const acceptance = new Acceptance(deps, releases, waitingWorkers);
@@ -59,6 +58,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
 export const answerStatements = {
   ...acceptStatements,
   ...dispatchStatements,
+  ...historyStatements,
   ...beginStatements,
   ...leaseStatements,
   ...completeStatements,

@@ -5,8 +5,7 @@ import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } 
 import { failAbandoned, redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { type EndAnswers, failed } from './end.ts';
-import type { Releases } from './holds.ts';
+import { type EndAnswers, failed, type Releases } from './end.ts';
 import { removeExpiredKeys } from './store/accept.ts';
 import {
   type DueWork,

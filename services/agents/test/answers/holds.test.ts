@@ -3,7 +3,7 @@ import { createLogger } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { createSlowTenants } from '@agent-service/work';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { holdAll } from '../../src/answers/holds.ts';
+import { holdAll } from '../../src/answers/admission.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
 
 /** Half of their calls meet the frozen replica: more than a client may send to another replica before their deadline. */

@@ -1,7 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
-import type { Situation } from '../domain/admission.ts';
 import {
   type AgentInput,
   afterLines,
@@ -52,8 +51,20 @@ export interface Candidate extends AnswerKey {
   readonly workerChannel?: string | undefined;
 }
 
-/** The situation of a message, and what accepting it needs. */
-export interface MessageSituation extends Situation {
+/** The facts that decide about a message before its credits are held, and what accepting it needs. */
+export interface Situation {
+  readonly continues: boolean;
+  readonly agentStatus: string | null;
+  /** The conversation that it continues is this user's with this agent. */
+  readonly conversationFound: boolean;
+  readonly conversationBusy: boolean;
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** Earlier acceptance of the same answer id. */
+  readonly accepted: 'no' | 'forThisCaller' | 'forAnotherCaller';
+  /** The answer that its Idempotency-Key names. */
+  readonly key: Omit<KeyRow, 'n'> | undefined;
+  readonly fingerprint: string;
   readonly tier: string;
   readonly hasLine: boolean;
 }
@@ -68,14 +79,11 @@ const situationColumns: RowColumns<Message & { n: number }> = {
   user_message_at: ['float8', ({ acceptedAt }) => acceptedAt - 1],
 };
 
-interface SituationRow {
-  agentStatus: string | null;
+interface SituationRow extends Pick<Situation, 'agentStatus' | 'conversationFound' | 'conversationBusy'> {
   tier: string | null;
   /** Null where the tenant has no line yet. */
   waiting: number | null;
   inFlight: number | null;
-  conversationFound: boolean;
-  conversationBusy: boolean;
   acceptedBy: string | null;
   acceptedAgent: string | null;
 }
@@ -133,7 +141,7 @@ export const loadKeys = (sql: Sql, keyed: readonly Keyed[]): Promise<KeyRow[]> =
   keyed.length === 0 ? Promise.resolve([]) : sql<KeyRow>(keysOfMessages, [toJson(scopeColumns, keyed)]);
 
 /** The situations of the messages of a batch, in its order. */
-export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<MessageSituation[]> {
+export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<Situation[]> {
   const numbered = messages.map((message, n) => ({ ...message, n }));
   const [rows, keys] = await Promise.all([
     sql<SituationRow>(situations, [toJson(situationColumns, numbered)]),
@@ -146,7 +154,7 @@ export async function loadSituations(sql: Sql, messages: readonly Message[]): Pr
   return messages.map((message, n) => toSituation(message, rows[n] as SituationRow, keyOf.get(n)));
 }
 
-function toSituation(message: Message, row: SituationRow, key: KeyRow | undefined): MessageSituation {
+function toSituation(message: Message, row: SituationRow, key: KeyRow | undefined): Situation {
   const isOfCaller = row.acceptedBy === message.userId && row.acceptedAgent === message.agentId;
   return {
     continues: message.conversationId !== '',

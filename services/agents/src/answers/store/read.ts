@@ -1,27 +1,7 @@
 import { type AnswerRecord, ServiceError, type Tenant } from '@agent-service/contracts';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
-import {
-  type AnswerKey,
-  clockToleranceMs,
-  endedColumns,
-  nameOf,
-  pendingColumns,
-  select,
-  timeOf,
-  userMessageIdOf,
-} from '../../shared/answer.ts';
-import {
-  type AnswerReading,
-  assistantMessage,
-  at,
-  items,
-  itemsByKey,
-  keyColumns,
-  milliseconds,
-  readingColumns,
-  sameKey,
-  statesFor,
-} from './sql.ts';
+import { type AnswerKey, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
+import { type AnswerReading, assistantMessage, itemsByKey, milliseconds, readingColumns, sameKey, statesFor } from './sql.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
 export interface QueryRecord {
@@ -131,86 +111,4 @@ export function readWhole(sql: Sql, keys: readonly AnswerReading[]): Promise<Rea
   });
 }
 
-const maxTurns = 200;
-const maxHistoryBytes = 512 * 1024;
-
-export interface Turn {
-  role: string;
-  content: string;
-}
-
-/** An answer, and the conversation that it continues or begins. */
-interface Continuation extends AnswerKey {
-  readonly conversationId: string;
-  readonly continues: boolean;
-}
-
-const historyColumns: RowColumns<Continuation & { n: number }> = {
-  n: ['integer', ({ n }) => n],
-  ...keyColumns,
-  conversation_id: ['text', ({ conversationId }) => conversationId],
-  user_message_id: ['text', ({ id }) => userMessageIdOf(id)],
-  since: ['float8', ({ conversationId }) => startOfConversation(conversationId)],
-};
-
-/** The id of a conversation has the time of its first answer; the clocks that made its messages may be a little behind it. */
-const startOfConversation = (id: string) => (timeOf(id.replace(/^conv_/, 'msg_')) ?? 0) - 2 * clockToleranceMs;
-
-// The ids of an answer and of its user's message differ only in their time, so the rest of the id names the pair. A pair is as old
-// as its answer, and is left out where the answer failed or was cancelled. The newest one is included, and then cut, however long it is.
-const history = `
-  with ${items(historyColumns)}
-  select i.n, said.role, left(said.content, ${maxHistoryBytes}) as content, said.bytes > ${maxHistoryBytes} as "tooLong"
-  from items i cross join lateral (
-    select *, sum(octet_length(answered.content)) over (order by answered.answered_at desc, answered.pair) as bytes,
-      dense_rank() over (order by answered.answered_at desc, answered.pair) as rank
-    from (
-      select recent.*, max(recent.created_at) over same as answered_at,
-        bool_or(recent.role = 'assistant') over same and bool_and(recent.status = 'completed') over same as completed
-      from (
-        select m.role, m.content, m.status, m.created_at, m.id, right(m.id, 16) as pair from messages m
-        where m.organization_id = i.organization_id and m.environment = i.environment and m.conversation_id = i.conversation_id
-          and m.id <> i.user_message_id and m.created_at >= ${at('i.since')}
-        order by m.created_at desc, m.id desc limit ${maxTurns}) recent
-      window same as (partition by recent.pair)) answered
-    where answered.completed) said
-  where said.bytes <= ${maxHistoryBytes} or said.rank = 1
-  order by i.n, said.answered_at, said.pair desc, said.created_at, said.id`;
-
-/**
- * The histories of the conversations that the answers continue, by the names of the answers: the newest pairs that fit into the limit,
- * oldest first, and always at least the last one.
- */
-export async function loadHistories(sql: Sql, answers: readonly Continuation[]): Promise<Map<string, Turn[]>> {
-  const continuing = answers.filter(({ continues }) => continues).map((answer, n) => ({ ...answer, n }));
-  if (continuing.length === 0) return new Map();
-  const rows = await sql<Turn & { n: number; tooLong: boolean }>(history, [toJson(historyColumns, continuing)]);
-  const turns: Turn[][] = continuing.map(() => []);
-  for (const { n, role, content } of rows) turns[n]?.push({ role, content });
-  for (const n of new Set(rows.filter((row) => row.tooLong).map((row) => row.n))) turns[n] = cutPair(turns[n] ?? [], maxHistoryBytes);
-  return new Map(continuing.map((answer) => [nameOf(answer), turns[answer.n] ?? []]));
-}
-
-const ellipsis = '…';
-const encoder = new TextEncoder();
-const bytesOf = (text: string): number => Buffer.byteLength(text);
-
-/** The text, or as many of its characters as fit before an ellipsis. */
-export function cut(text: string, maxBytes: number): string {
-  if (bytesOf(text) <= maxBytes) return text;
-  const room = Math.max(0, maxBytes - bytesOf(ellipsis));
-  // The encoder writes only whole characters.
-  const { read } = encoder.encodeInto(text, new Uint8Array(room));
-  return `${text.slice(0, read)}${ellipsis}`;
-}
-
-/** A message and its answer within the limit: the longer one gets the part of the other's half that is not needed. */
-export function cutPair<Turn extends { readonly content: string }>(turns: readonly Turn[], maxBytes: number): Turn[] {
-  const half = Math.floor(maxBytes / Math.max(1, turns.length));
-  const used = turns.reduce((sum, { content }) => sum + Math.min(half, bytesOf(content)), 0);
-  const longer = turns.filter(({ content }) => bytesOf(content) > half).length;
-  const spare = Math.floor((maxBytes - used) / Math.max(1, longer));
-  return turns.map((turn) => ({ ...turn, content: cut(turn.content, half + (bytesOf(turn.content) > half ? spare : 0)) }));
-}
-
-export const readStatements = { read, records, pendingOfAgent, counts, history };
+export const readStatements = { read, records, pendingOfAgent, counts };

@@ -1,8 +1,47 @@
 import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
-import { callByTenant, type RetryQueue, tenantName } from '@agent-service/work';
-import type { AnswerKey } from '../shared/answer.ts';
-import { type AnswersDeps, callDetached, createRetryQueue } from './deps.ts';
-import { markUnusedHolds, removeReleased } from './store/end.ts';
+import { callByTenant, tenantName } from '@agent-service/work';
+import { type AnswerKey, keyRetentionMs } from '../shared/answer.ts';
+import { type AnswersDeps, callDetached } from './deps.ts';
+import type { Situation } from './store/accept.ts';
+
+export type Admission =
+  | { readonly kind: 'admit' }
+  /** The message was accepted before. */
+  | { readonly kind: 'repeat' }
+  /** Its Idempotency-Key names another answer. */
+  | { readonly kind: 'attach'; readonly answerId: string }
+  | {
+      readonly kind: 'refuse';
+      readonly code: 'idempotency_key_reused' | 'not_found' | 'agent_not_active' | 'conversation_busy' | 'too_many_waiting';
+      /** The field whose id is unknown. */
+      readonly param?: 'agent_id' | 'conversation_id';
+    };
+
+type RefusedAdmission = Extract<Admission, { kind: 'refuse' }>;
+
+const refuse = (code: RefusedAdmission['code'], param?: RefusedAdmission['param']): Admission => ({
+  kind: 'refuse',
+  code,
+  ...(param && { param }),
+});
+
+export const isExpired = (key: Situation['key'], now: number): boolean => key !== undefined && key.createdAt <= now - keyRetentionMs;
+
+/** Decides about a message. One that was accepted stays accepted, even if limits or states have changed since. */
+export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
+  if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
+  if (situation.accepted === 'forAnotherCaller') return refuse('not_found');
+  if (situation.agentStatus === null) return refuse('not_found', 'agent_id');
+  const { key } = situation;
+  if (key && !isExpired(key, now)) {
+    return key.fingerprint === situation.fingerprint ? { kind: 'attach', answerId: key.answerId } : refuse('idempotency_key_reused');
+  }
+  if (situation.agentStatus !== 'active') return refuse('agent_not_active');
+  if (situation.continues && !situation.conversationFound) return refuse('not_found', 'conversation_id');
+  if (situation.continues && situation.conversationBusy) return refuse('conversation_busy');
+  if (situation.inFlight >= limits.inFlight && situation.waiting >= limits.waiting) return refuse('too_many_waiting');
+  return { kind: 'admit' };
+}
 
 /** The limit of one attempt; the client's own limit for a hold is shorter. */
 const holdLimitMs = 1_000;
@@ -98,58 +137,3 @@ const holdItem = ({ organizationId, environment, id, message: { userId }, tier, 
   tier,
   deadlineMs: deadline,
 });
-
-const releaseLimitMs = 6_000;
-const maxSweptReleases = 2_000;
-
-/** Releases holds that are not to be settled. */
-export interface Releases {
-  /** Holds of all rows in the state `releasing`. */
-  readonly queue: RetryQueue<AnswerKey>;
-  /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
-  releaseUnused(holds: readonly AnswerKey[]): void;
-  /** The same for holds that a sweep has found: those that the queue has no room for are released later. */
-  releaseOverdue(holds: readonly AnswerKey[]): Promise<void>;
-}
-
-export function createReleases(deps: AnswersDeps): Releases {
-  const { process, store, credits, now } = deps;
-  const queue = createRetryQueue<AnswerKey>(deps, 'releasing holds', release, maxSweptReleases);
-  const unused = createRetryQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
-
-  async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {
-    queue.add(await markUnusedHolds(store.sql, holds, now()));
-    return holds.map(() => true);
-  }
-
-  async function release(holds: AnswerKey[]): Promise<(boolean | Error)[]> {
-    const results = await callByTenant(holds, async (ofTenant) => {
-      const { results } = await callDetached(releaseLimitMs, () => credits.release({ items: ofTenant.map(releaseItem) }));
-      return ofTenant.map((_, index) => results[index] ?? {});
-    });
-    const outcomes = holds.map((hold, index) => {
-      const result = results[index];
-      return result instanceof Error ? result : isReleased(hold, result?.refusal?.code);
-    });
-    const released = holds.filter((_, index) => outcomes[index] === true);
-    if (released.length > 0) await removeReleased(store.sql, released, now());
-    return outcomes;
-  }
-
-  /** A settled hold needs no release: the answer was charged before. */
-  function isReleased({ id, organizationId }: AnswerKey, refusal: string | undefined): boolean {
-    if (refusal === undefined) return true;
-    process.logger.warn({ event: 'release_refused', answer_id: id, organization_id: organizationId, code: refusal });
-    return refusal === 'hold_settled';
-  }
-
-  return {
-    queue,
-    releaseUnused: (holds) => unused.add(holds),
-    async releaseOverdue(holds) {
-      queue.addFromSweep(await markUnusedHolds(store.sql, holds, now()));
-    },
-  };
-}
-
-const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { keyRetentionMs } from '../../shared/answer.ts';
-import { admit, type Situation } from './admission.ts';
+import { keyRetentionMs } from '../shared/answer.ts';
+import { admit } from './admission.ts';
+import type { Situation } from './store/accept.ts';
 
 const now = 1_000_000_000;
 const limits = { inFlight: 2, waiting: 3 };
@@ -14,6 +15,8 @@ const admissible: Situation = {
   accepted: 'no',
   key: undefined,
   fingerprint: 'a',
+  tier: 'Fast',
+  hasLine: true,
 };
 const key = { fingerprint: 'a', answerId: 'msg_1', createdAt: now - 1 };
 const outcome = (more: Partial<Situation>) => admit({ ...admissible, ...more }, limits, now);

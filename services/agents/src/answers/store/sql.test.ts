@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cut, cutPair } from './read.ts';
+import { cut, cutPair } from './sql.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const limit = fc.integer({ min: 8, max: 300 });
