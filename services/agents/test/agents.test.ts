@@ -115,6 +115,16 @@ test('an old version is refused, and of twenty changes of the same version one s
   expect((await update(agentId, { name: 'in time', ifVersions: [1, 2] })).agent).toMatchObject({ version: 3 });
 });
 
+test('an agent that was changed is not deleted in an old version', async () => {
+  const agentId = await create();
+  await update(agentId, { name: 'changed' });
+  const removeIn = (ifVersions: number[]) => asCaller({}, () => agents.gateway.deleteAgent({ agentId, ifVersions }));
+  await expect(removeIn([1])).rejects.toMatchObject({ code: 'precondition_failed' });
+  expect((await get(agentId)).agent).toMatchObject({ name: 'changed', version: 2 });
+  await removeIn([2]);
+  await expect(get(agentId)).rejects.toMatchObject({ code: 'not_found' });
+});
+
 test('without a version all concurrent changes succeed', async () => {
   const agentId = await create();
   await Promise.all(Array.from({ length: 10 }, (_, n) => update(agentId, { name: `name ${n}` })));

@@ -381,3 +381,18 @@ test('DELETE answers 204 without a body', async () => {
   const { status, text } = await call('DELETE', '/v1/agents/agt_1');
   expect([status, text]).toEqual([204, '']);
 });
+
+test('If-Match of a DELETE asks agents for the version, and a stale one is a 412', async () => {
+  const received: unknown[] = [];
+  peer.agents.deleteAgent = (request) => {
+    received.push(request);
+    return Promise.reject(new ServiceError('precondition_failed'));
+  };
+  expectError(await call('DELETE', '/v1/agents/agt_1', undefined, { 'if-match': '"3"' }), 412, 'precondition_failed');
+  expect(received).toEqual([{ agentId: 'agt_1', ifVersions: [3] }]);
+});
+
+test.each(['', null])('the title %j removes the title of a conversation', async (title) => {
+  const { status, body } = await call('PATCH', '/v1/agents/agt_1/conversations/conv_1', { title });
+  expect([status, body.data.title]).toEqual([200, '']);
+});

@@ -52,8 +52,10 @@ export const deleteAgent = route({
   scope: 'agents:write',
   cost: 'write',
   params: agentParams,
-  async handler({ params }, { agents }) {
-    await agents.deleteAgent({ agentId: params.agent_id });
+  headers: z.object({ 'If-Match': ifMatch }),
+  errors: ['precondition_failed'],
+  async handler({ params, headers }, { agents }) {
+    await agents.deleteAgent({ agentId: params.agent_id, ifVersions: versions(headers['If-Match']) });
     return undefined;
   },
 });

@@ -72,7 +72,7 @@ export const updateConversation = route({
   body: conversationChanges,
   response: z.strictObject({ data: titledConversation }),
   async handler({ params: { agent_id: agentId, conversation_id: conversationId }, body: { title } }, { agents }) {
-    const answer = await agents.updateConversation({ agentId, conversationId, title });
+    const answer = await agents.updateConversation({ agentId, conversationId, title: title ?? '' });
     return { data: toTitledConversation(required(answer.conversation)) };
   },
 });

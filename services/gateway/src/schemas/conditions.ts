@@ -17,7 +17,7 @@ function entityTags(description: string) {
     .meta({ description, minLength: 1, pattern: listPattern });
 }
 
-export const ifMatch = entityTags('Changes the agent only while its ETag is one of these; else 412.');
+export const ifMatch = entityTags('Has an effect only while the ETag of the agent is one of these; else 412.');
 export const ifNoneMatch = entityTags('Answers 304 without a body while the ETag is one of these.');
 
 /** The value of If-Match or If-None-Match (RFC 9110, section 8.8.3). */

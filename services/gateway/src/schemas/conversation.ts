@@ -255,7 +255,7 @@ const title = z.string().meta({ description: 'Empty until one is set.', example:
 export const titledConversation = z.strictObject({ ...conversation.shape, title }).meta({ id: 'TitledConversation' });
 
 export const conversationChanges = z.strictObject({
-  title: text(0, 200).meta({ description: 'Empty removes it.', example: 'Sales of last month' }),
+  title: text(0, 200).nullable().meta({ description: 'Empty or null removes it.', example: 'Sales of last month' }),
 });
 
 interface FeedbackMessage {

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 5a6502f47544d13e1c498131e6cc2987f0d1894360766e5d4dd51f64d9ac9967
+# Source: sha256 aec533f8cda12621b0e46f402aa186fb13df3a41cb5105fce68ee4b1408f076b

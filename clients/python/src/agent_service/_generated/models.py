@@ -843,7 +843,7 @@ class UpdateAgentRequest(BaseModel):
 
 
 class UpdateConversationRequest(BaseModel):
-    title: Annotated[str, Field(description='Empty removes it.')]
+    title: Annotated[str | None, Field(description='Empty or null removes it.')]
 
 
 class UpdateConversationResponse(BaseModel):

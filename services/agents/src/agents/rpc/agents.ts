@@ -113,9 +113,7 @@ async function applyUpdate(
   { agentId, changes, ifVersions }: Update,
 ): Promise<Agent> {
   const tenant = tenantOf(call);
-  const before = await lockAgent(em, tenant, agentId);
-  if (!before) throw new ServiceError('not_found');
-  if (ifVersions.length > 0 && !ifVersions.includes(before.version)) throw new ServiceError('precondition_failed');
+  const before = await lockIntended(em, tenant, agentId, ifVersions);
   const at = deps.now();
   const outcome = changeAgent(before, changes, at);
   if (outcome.kind === 'refused')
@@ -131,16 +129,23 @@ async function applyUpdate(
   return agent;
 }
 
+/** Locks an agent, in a version that the caller means. */
+async function lockIntended(em: Transaction['em'], tenant: Tenant, agentId: string, ifVersions: readonly number[]): Promise<Agent> {
+  const agent = await lockAgent(em, tenant, agentId);
+  if (!agent) throw new ServiceError('not_found');
+  if (ifVersions.length > 0 && !ifVersions.includes(agent.version)) throw new ServiceError('precondition_failed');
+  return agent;
+}
+
 /** Callers no longer see the agent after the commit. A sweep removes its conversations; usage records stay. */
 export const deleteAgent = (deps: AgentsDeps): RpcOf<'agents', 'deleteAgent'> => ({
   allow: callers({ scope: 'agents:write' }),
-  async handle({ agentId }, call) {
+  async handle({ agentId, ifVersions }, call) {
     const tenant = tenantOf(call);
     let afterCommit: (() => void) | undefined;
     await once(deps.store, call, async (transaction) => {
       const { sql, em } = transaction;
-      const agent = await lockAgent(em, tenant, agentId);
-      if (!agent) throw new ServiceError('not_found');
+      const agent = await lockIntended(em, tenant, agentId, ifVersions);
       const at = deps.now();
       await removeAgent(em, tenant, agentId, at);
       await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.deleted', agent, deletedAt: at }, before: agent, at });
