@@ -118,7 +118,7 @@ const countDeliveriesStatement = `
 
 /**
  * Counts deliveries that were created now at their webhooks and schedules a check of their queues. Those of a webhook that was deactivated or
- * deleted since it was read are dropped.
+ * deleted since it was read are dropped, also where it is active again: `void_before` is then the time of the deactivation, or later.
  */
 export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
   await sql(countDeliveriesStatement, [
