@@ -53,14 +53,16 @@ test('it never outlives a token that ends before it', async () => {
   await expect(issue(endsIn(-5), 0)).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
-test('it ends with its parent token also if its signature had to wait', async () => {
+test('it ends with its parent token and with a rotation also if its signature had to wait', async () => {
   const now = Math.floor(Date.now() / 1_000);
   const signed: Claims[] = [];
   const signingKeys = { issuer: 'us', sign: async (claims: Claims) => String(signed.push(claims)) } as never;
   const bearer = { id: 'key_1', organizationId, environment: 'live', userId: 'usr_1', scopes: [], admin: false, agentId: 'agt_1' } as const;
-  const sign = (endsAt: number) => signToken({ signingKeys, tokenTtlSeconds: 60 }, { ...bearer, scopes: [], ttlSeconds: 60, endsAt });
+  const sign = (endsAt: number) =>
+    signToken({ signingKeys, tokenTtlSeconds: 60 }, { ...bearer, scopes: [], ttlSeconds: 60, provenAt: (now - 5) * 1_000, endsAt });
   expect((await sign(now + 30)).expiresIn).toBeLessThanOrEqual(30);
-  expect(signed[0]?.exp).toBe(now + 30);
+  // Its time is that of the proof: a rotation which committed while it waited ends it as well.
+  expect(signed[0]).toMatchObject({ iat: now - 5, exp: now + 30 });
   await expect(sign(now)).rejects.toMatchObject({ code: 'token_expired' });
 });
 

@@ -11,12 +11,13 @@ import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
   async handle({ apiKey }, call) {
+    const provenAt = processClock.now();
     const [key] = await keysByHash(deps.store.sql, deps.keyedHash.accepted(apiKey));
     if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
     // The tokens of a replaced key end with it.
     const endsAt = Math.ceil((processClock.now() + (key.endsInMs ?? Number.POSITIVE_INFINITY)) / 1_000);
-    return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds, endsAt });
+    return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds, endsAt, provenAt });
   },
 });
 
@@ -24,6 +25,7 @@ export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> 
 export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueClientToken'> => ({
   allow: services('gateway'),
   async handle({ clientId, clientSecret, scope }, call) {
+    const provenAt = processClock.now();
     const client = await applicationById(deps.store.sql, clientId);
     const hashes = deps.keyedHash.accepted(clientSecret).map((hash) => Buffer.from(hash));
     const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => timingSafeEqual(hash, Buffer.from(stored)));
@@ -33,7 +35,7 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
-    const token = await issueAccessToken(deps, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null });
+    const token = await issueAccessToken(deps, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null, provenAt });
     return { accessToken: token.accessToken, expiresIn: token.expiresIn, scope: grant.granted.join(' ') };
   },
 });
@@ -50,6 +52,7 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
   allow: callers({ scope: chat }),
   async handle({ agentId, expiresIn }, call) {
     const { endsAt, parent } = parentTokenOf(call.tenant);
+    const provenAt = processClock.now();
     const credential = await credentialOf(deps, call.tenant);
     if (!credential || isRevoked(credential, parent)) throw new ServiceError('token_revoked');
     const tokenSeconds = endsAt - processClock.now() / 1_000;
@@ -64,6 +67,7 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
       agentId: checkId(agentId, 'agent_id'),
       endsAt,
       parent,
+      provenAt,
     });
   },
 });
@@ -110,6 +114,8 @@ interface Bearer {
   readonly ttlSeconds: number | null;
   /** Binds the token to this agent. */
   readonly agentId?: string;
+  /** When the credential was read, or a moment before. A rotation after it refuses the token, however long that waits for its signature. */
+  readonly provenAt: number;
   /** The latest end of the token, in seconds since 1970: it may wait for its signature. */
   readonly endsAt?: number;
   /** The token that it is made with. */
@@ -146,10 +152,10 @@ async function signAndRecord(deps: IdentityDeps, call: Call, bearer: Bearer): Pr
 
 export async function signToken(
   { signingKeys, tokenTtlSeconds }: Pick<IdentityDeps, 'signingKeys' | 'tokenTtlSeconds'>,
-  { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId, endsAt, parent }: Bearer,
+  { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId, provenAt, endsAt, parent }: Bearer,
 ): Promise<IssuedToken & { readonly jti: string }> {
-  const issuedAt = Math.floor(processClock.now() / 1_000);
-  const expiresIn = Math.min(ttlSeconds ?? tokenTtlSeconds, (endsAt ?? Number.POSITIVE_INFINITY) - issuedAt);
+  const signedAt = Math.floor(processClock.now() / 1_000);
+  const expiresIn = Math.min(ttlSeconds ?? tokenTtlSeconds, (endsAt ?? Number.POSITIVE_INFINITY) - signedAt);
   if (expiresIn < 1) throw new ServiceError('token_expired');
   const jti = randomUUID();
   const accessToken = await signingKeys.sign({
@@ -161,12 +167,12 @@ export async function signToken(
     scope: scopes.join(' '),
     admin,
     jti,
-    iat: issuedAt,
-    exp: issuedAt + expiresIn,
+    iat: Math.floor(provenAt / 1_000),
+    exp: signedAt + expiresIn,
     ...(agentId !== undefined && { agent_id: agentId }),
     ...(parent && { parent_iat: parent.issuedAt, parent_kid: parent.kid }),
   });
-  return { jti, accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
+  return { jti, accessToken, expiresIn, expiresAt: new Date((signedAt + expiresIn) * 1_000).toISOString() };
 }
 
 /** The audit chain of entries that belong to no organization. */

@@ -1,4 +1,5 @@
 import { checkEnvironment, checkId, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { signToken } from '../../rpc/tokens.ts';
@@ -22,10 +23,11 @@ export const issueSessionToken = (deps: IdentityDeps): RpcOf<'identity', 'issueS
   allow: portal,
   async handle({ sessionToken, environment: name }, call) {
     const environment = checkEnvironment(name);
+    const provenAt = processClock.now();
     const { id, organizationId, userId, role, leftMs } = await requireSession(deps, sessionToken);
     const ttlSeconds = Math.max(1, Math.min(tokenSeconds, Math.floor(leftMs / 1_000)));
     const scopes = [...scopesOfRole({ role, environment })];
-    const bearer = { id, organizationId, environment, userId, scopes, admin: role === 'admin', ttlSeconds };
+    const bearer = { id, organizationId, environment, userId, scopes, admin: role === 'admin', ttlSeconds, provenAt };
     const { accessToken, expiresIn } = await deps.tokenLimiter.run(organizationId, () => signToken(deps, bearer), call.signal);
     return { accessToken, expiresIn };
   },
