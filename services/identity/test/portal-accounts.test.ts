@@ -246,6 +246,25 @@ describe('two-factor authentication', () => {
     expect(await outcomeOf(world.signIn(email))).toBe('ok');
   });
 
+  test('a secret that was not confirmed ends with the password that it was begun with, and when another secret replaces it', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const begin = async (secretPassword: string) =>
+      secretOf((await portal.beginTwoFactor({ sessionToken, password: secretPassword })).secret);
+    const confirm = (secret: Buffer) => portal.confirmTwoFactor({ sessionToken, code: codeOf(secret, stepAt(Date.now())) });
+    const old = await begin(password);
+    await portal.changePassword({ sessionToken, currentPassword: password, newPassword });
+    expect(await outcomeOf(confirm(old))).toBe('invalid_request');
+    const replaced = await begin(newPassword);
+    const replacement = [
+      `update two_factors set secret = secret || 'A' where user_id = (select id from users where email = $1)`,
+      email,
+    ] as const;
+    expect(await world.outcomeBehind([replacement], () => confirm(replaced))).toBe('invalid_request');
+    expect(await outcomeOf(world.signIn(email, { password: newPassword }))).toBe('ok');
+  });
+
   test('codes cannot be tried from many addresses', async () => {
     const { portal } = world;
     const { email } = await world.makeOrganization();

@@ -99,8 +99,10 @@ export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserP
     const hash = await deps.passwords.hash(input);
     const ended = await deps.store.transaction(
       async (transaction) => {
+        // The user is locked before the second factor, as by the portal's calls.
+        const endedSessions = await replacePassword(transaction, call, user, { hash, removesTwoFactor });
         if (removesTwoFactor) await removeTwoFactor(transaction.sql, user);
-        return await replacePassword(transaction, call, user, { hash, removesTwoFactor });
+        return endedSessions;
       },
       { mayRepeat: true },
     );

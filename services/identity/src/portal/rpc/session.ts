@@ -7,6 +7,7 @@ import { lockActiveUser, lockSignInOf } from '../../store/users.ts';
 import { removeResets } from '../store/invitations.ts';
 import { type SignInUser, savePassword } from '../store/passwords.ts';
 import { addSession, endSessionOf, endSessionsOf, findSession, type SessionMethod, type SessionRow } from '../store/sessions.ts';
+import { removeUnconfirmed } from '../store/two-factors.ts';
 
 /** The portal itself: it proves for whom it calls with the token of a session, and can act for no other user. */
 export const portal = services('portal');
@@ -121,7 +122,10 @@ interface NewPassword {
   readonly removesTwoFactor?: boolean;
 }
 
-/** Sets a user's password in the transaction of its cause, which ends every other session and an open reset. Returns how many sessions it ended. */
+/**
+ * Sets a user's password in the transaction of its cause, which ends every other session, an open reset, and a second factor that was begun
+ * with the password before. Returns how many sessions it ended.
+ */
 export async function replacePassword(
   { sql }: Transaction,
   call: Call,
@@ -132,6 +136,7 @@ export async function replacePassword(
   await lockSignInOf(sql, organizationId, userId);
   await savePassword(sql, organizationId, userId, hash);
   await removeResets(sql, organizationId, userId);
+  await removeUnconfirmed(sql, organizationId, userId);
   const ended = await endSessionsOf(sql, organizationId, userId, exceptId);
   await writeAudit(sql, call, {
     action: 'password.changed',

@@ -78,6 +78,8 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
 
 const inUse = () => new ServiceError('invalid_request', { message: 'Two-factor authentication is on already. Remove it first.' });
 
+const noSecret = () => new ServiceError('invalid_request', { message: 'Begin with a new secret.' });
+
 /** Puts the secret in use. The answer is the only clear copy of the recovery codes. */
 export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirmTwoFactor'> => ({
   allow: portal,
@@ -85,7 +87,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     const { store, cipher, keyedHash, auditRelay } = deps;
     const session = await requireSession(deps, sessionToken);
     const factor = await findTwoFactor(store.sql, session);
-    if (!factor) throw new ServiceError('invalid_request', { message: 'Begin with a new secret.' });
+    if (!factor) throw noSecret();
     if (factor.isConfirmed) throw inUse();
     const attempts = await countCode(deps, session);
     const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(session)), 'base64');
@@ -95,7 +97,8 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
     const hashes = codes.map((each) => recoveryHash(keyedHash, session, each));
     await store.transaction(async ({ sql }) => {
-      if (!(await confirm(sql, session, step, hashes))) throw inUse();
+      if (!(await confirm(sql, session, factor.secret, step, hashes)))
+        throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
       await forgetAttempts(sql, attempts);
       await writeTwoFactorAudit(sql, call, session, 'two_factor.enabled');
     });

@@ -36,19 +36,20 @@ const beginTwoFactorStatement = `
   insert into two_factors as known (organization_id, user_id, secret) values ($1, $2, $3)
   on conflict (organization_id, user_id) do update set secret = excluded.secret, last_step = 0 where known.confirmed_at is null returning 1`;
 
-/** Puts the secret in use with its recovery codes; false if it is in use already. */
+/** Puts this secret in use with its recovery codes; false if it is in use already, or was replaced or removed. */
 export async function confirmTwoFactor(
   sql: Sql,
   { organizationId, userId }: UserKey,
+  sealedSecret: string,
   step: number,
   recoveryHashes: readonly string[],
 ): Promise<boolean> {
-  return (await sql(confirmTwoFactorStatement, [organizationId, userId, step, recoveryHashes])).length > 0;
+  return (await sql(confirmTwoFactorStatement, [organizationId, userId, sealedSecret, step, recoveryHashes])).length > 0;
 }
 
 const confirmTwoFactorStatement = `
-  update two_factors set confirmed_at = now(), last_step = $3, recovery_hashes = $4::text[]
-  where organization_id = $1 and user_id = $2 and confirmed_at is null returning 1`;
+  update two_factors set confirmed_at = now(), last_step = $4, recovery_hashes = $5::text[]
+  where organization_id = $1 and user_id = $2 and secret = $3 and confirmed_at is null returning 1`;
 
 /** Notes that the code of a step was accepted; false if that or a later one was before. */
 export async function takeStep(sql: Sql, { organizationId, userId }: UserKey, step: number): Promise<boolean> {
@@ -74,6 +75,13 @@ export async function removeTwoFactor(sql: Sql, { organizationId, userId }: User
 
 const removeTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
 
+/** Removes a secret that was made and not confirmed. */
+export async function removeUnconfirmed(sql: Sql, organizationId: string, userId: string): Promise<void> {
+  await sql(removeUnconfirmedStatement, [organizationId, userId]);
+}
+
+const removeUnconfirmedStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 and confirmed_at is null';
+
 export const twoFactorStatements = {
   findTwoFactorStatement,
   beginTwoFactorStatement,
@@ -81,4 +89,5 @@ export const twoFactorStatements = {
   takeStepStatement,
   takeRecoveryCodeStatement,
   removeTwoFactorStatement,
+  removeUnconfirmedStatement,
 };
