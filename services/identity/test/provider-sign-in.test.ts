@@ -163,6 +163,56 @@ describe('a sign-in with a provider', () => {
     expect(await change(await open(), 'a first long password')).toBe('ok');
   });
 
+  describe('with the former address of a user', () => {
+    const sessionOf = async (account: IdTokenClaims) => (await signIn(account)).opened?.sessionToken ?? '';
+    const isOpen = (sessionToken: string) => outcomeOf(world.portal.resumeSession({ sessionToken }));
+
+    async function makeMoved(by: 'another administrator' | 'the user') {
+      const { email, organizationId, userId } = await makePerson();
+      const account = { email, sub: `former-${email}` };
+      const sessionToken = await sessionOf(account);
+      const caller: Principal = {
+        organizationId,
+        environment: 'live',
+        userId,
+        credentialId: '',
+        scopes: ['users:write'],
+        admin: true,
+        role: 'admin',
+      };
+      const { gateway } = world.service;
+      const move = (to: string) =>
+        world.service.as({ ...caller, userId: by === 'the user' ? userId : 'usr_other' }, () => gateway.updateUser({ userId, email: to }));
+      return { email, account, sessionToken, move };
+    }
+
+    test('has no effect after another administrator has changed the address, and back', async () => {
+      const { email, account, sessionToken, move } = await makeMoved('another administrator');
+      await move(`moved-${email}`);
+      expect(await isOpen(sessionToken)).toBe('unauthorized');
+      expect(await outcomeOf(signIn(account))).toBe('invalid_credentials');
+      const planted = await sessionOf({ email: `moved-${email}`, sub: `moved-${email}` });
+      await move(email);
+      expect(await isOpen(planted)).toBe('unauthorized');
+      expect(await outcomeOf(signIn({ email: `moved-${email}`, sub: `moved-${email}` }))).toBe('invalid_credentials');
+      expect(await outcomeOf(signIn(account))).toBe('ok');
+    });
+
+    test('goes on where the user has changed it', async () => {
+      const { email, account, sessionToken, move } = await makeMoved('the user');
+      await move(`moved-${email}`);
+      expect(await isOpen(sessionToken)).toBe('ok');
+      expect(await outcomeOf(signIn(account))).toBe('ok');
+    });
+
+    test('opens no session if the change comes in between', async () => {
+      const { email, userId } = await makePerson();
+      const change = [`update users set email = 'moved-' || email where id = $1`, userId] as const;
+      expect(await world.outcomeBehind([change], () => signIn({ email, sub: 'late' }))).toBe('invalid_credentials');
+      expect(await world.database('select 1 from identity.provider_accounts where user_id = $1', [userId])).toEqual([]);
+    });
+  });
+
   test('ends with the user: a deactivated one is refused', async () => {
     const { email, organizationId, userId } = await makePerson();
     expect(await outcomeOf(signIn({ email, sub: email }))).toBe('ok');

@@ -100,8 +100,8 @@ export const updateUser = route({
   operationId: 'updateUser',
   summary: 'Change a user',
   description: `Deactivating a user ends the user’s API keys and applications; the answer says how many. A demotion binds at once, for tokens
-issued before as well. Making, demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator
-key. Your own role and status can only be changed by another administrator, and the last active administrator stays. A credential of the test environment cannot change users.`,
+issued before as well. Making, demoting or deactivating an administrator, and changing the e-mail address of a person, needs a token made from an administrator
+key; a new address ends the person’s sessions in the portal. Your own role and status can only be changed by another administrator, and the last active administrator stays. A credential of the test environment cannot change users.`,
   tag: 'Users',
   auth: 'token',
   scope: 'users:write',

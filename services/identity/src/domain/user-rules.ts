@@ -22,9 +22,8 @@ export const grantsAdmin = (before: UserState, after: UserState): boolean =>
 
 export const revokesAdmin = (before: UserState, after: UserState): boolean => isActiveAdmin(before) && !isActiveAdmin(after);
 
-/** Who has the address can sign in as its user, also as one who is activated again later. */
-export const changesSignInOfAdmin = (before: UserState, after: UserState): boolean =>
-  before.kind === 'person' && before.role === 'admin' && before.email !== after.email;
+/** Who has the account of the address at an identity provider can sign in as the person, also as one who is activated again later. */
+export const changesSignIn = (before: UserState, after: UserState): boolean => before.kind === 'person' && before.email !== after.email;
 
 /** A link to set a password is for the user as of its making: its address, its rights, and that it may sign in. */
 export const endsReset = (before: UserState, after: UserState): boolean =>

@@ -14,7 +14,7 @@ import { isViolation, lastOf, limitOf, once, type Transaction, writeAudit } from
 import { createBatcher } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
 import {
-  changesSignInOfAdmin,
+  changesSignIn,
   endsCredentials,
   endsReset,
   grantsAdmin,
@@ -26,6 +26,7 @@ import {
   type UserStatus,
 } from '../domain/user-rules.ts';
 import { removeResets } from '../portal/store/invitations.ts';
+import { unlinkProviderAccounts } from '../portal/store/passwords.ts';
 import { endSessionsOf, isSessionId } from '../portal/store/sessions.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User, type UserRow } from '../store/entities.ts';
@@ -157,10 +158,10 @@ interface UserChanges {
 }
 
 const needsAdminKey =
-  'Making, demoting or deactivating an administrator, and changing the e-mail address of one, needs a token made from an administrator key.';
+  'Making, demoting or deactivating an administrator, and changing the e-mail address of a person, needs a token made from an administrator key.';
 const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
 
-/** Changes a user. A deactivation revokes the user's credentials; it and a demotion answer when they are effective everywhere. */
+/** Changes a user. A deactivation revokes the user's credentials. A change that ends access answers when it is effective everywhere. */
 export const updateUser = ({ store, auditRelay, events, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
@@ -169,7 +170,7 @@ export const updateUser = ({ store, auditRelay, events, waitForRevocation }: Ide
     const response = await once(store, call, (transaction) => changeUser(transaction, call, events, userId, changes));
     auditRelay.nudge();
     events.nudge();
-    if (changes.status === 'deactivated' || changes.role === 'member') await waitForRevocation(0);
+    if (changes.status === 'deactivated' || changes.role === 'member' || changes.email !== undefined) await waitForRevocation(0);
     return response;
   },
 });
@@ -190,6 +191,7 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
   // A later activation restores no session.
   if (isDeactivation) await endSessionsOf(sql, organizationId, userId);
+  else if (changesSignIn(before, user) && call.tenant.userId !== userId) await endSignInsByAddress(sql, organizationId, userId);
   if (isDeactivation) await events.addDeactivated(sql, organizationId, userId, user.updatedAt);
   const revokedIds = revoked ? [...revoked.apiKeys, ...revoked.applications] : [];
   await writeAudit(sql, call, {
@@ -205,12 +207,18 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   };
 }
 
+/** The accounts and sessions of a person with the former address are not those of the person with the new one. */
+async function endSignInsByAddress(sql: Transaction['sql'], organizationId: string, userId: string): Promise<void> {
+  await unlinkProviderAccounts(sql, organizationId, userId);
+  await endSessionsOf(sql, organizationId, userId);
+}
+
 /** Throws if this caller may not make this change. The lock keeps two changes from each relying on the other's administrator. */
 function checkRights(caller: Principal, userId: string, before: UserState, after: UserState, hasOtherAdmin: boolean): void {
   if (before.kind === 'service' && before.role !== after.role)
     throw new ServiceError('invalid_request', { message: serviceUserRole, param: 'role' });
-  const isOfAdmin = grantsAdmin(before, after) || revokesAdmin(before, after) || changesSignInOfAdmin(before, after);
-  if (isOfAdmin && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
+  const needsAdmin = grantsAdmin(before, after) || revokesAdmin(before, after) || changesSignIn(before, after);
+  if (needsAdmin && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
   if (leavesNoAdmin(before, after, hasOtherAdmin)) throw new ServiceError('last_admin');
   const isChanged = before.role !== after.role || before.status !== after.status;
   if (caller.userId === userId && isChanged) throw new ServiceError('own_role_or_status');

@@ -3,8 +3,9 @@ import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
+import { lockActiveUser } from '../../store/users.ts';
 import { addChoice, findChoice, takeChoice } from '../store/organization-choices.ts';
-import { findProviderUsers, linkProviderAccount, type ProviderAccount, type ProviderUser } from '../store/passwords.ts';
+import { findProviderUsers, linkProviderAccount, type ProviderAccount } from '../store/passwords.ts';
 import { claimOnce } from '../store/sign-in-limits.ts';
 import { openSession, type PortalClient, portal, requireSession, toPortalSession } from './session.ts';
 
@@ -35,7 +36,7 @@ export const signInWithProvider = (deps: IdentityDeps): RpcOf<'identity', 'signI
       return { choiceToken };
     }
     const user = users.find((each) => organizationId === '' || each.organizationId === organizationId);
-    return await open(deps, call, opening, async () => ({ account, user }));
+    return await open(deps, call, opening, { organizationId: user?.organizationId, takeAccount: async () => account });
   },
 });
 
@@ -49,37 +50,47 @@ export const getOrganizationChoice = ({ store, keyedHash }: IdentityDeps): RpcOf
   },
 });
 
-/** The users are looked up again: one of them may have been deactivated, or linked to another account, since the sign-in. */
 export const chooseOrganization = (deps: IdentityDeps): RpcOf<'identity', 'chooseOrganization'> => ({
   allow: portal,
   handle: ({ choiceToken, organizationId, ...opening }, call) =>
-    open(deps, call, opening, async (sql) => {
-      const account = await takeChoice(sql, deps.keyedHash(choiceToken));
-      if (!account) throw noChoice();
-      const users = await findProviderUsers(sql, account);
-      return { account, user: users.find((user) => user.organizationId === organizationId) };
+    open(deps, call, opening, {
+      organizationId,
+      async takeAccount(sql) {
+        const account = await takeChoice(sql, deps.keyedHash(choiceToken));
+        if (!account) throw noChoice();
+        return account;
+      },
     }),
 });
 
 const noChoice = () => new ServiceError('not_found', { message: 'This sign-in has ended or was used. Sign in again.' });
 
-interface ProvenUser {
-  readonly account: ProviderAccount;
-  readonly user: ProviderUser | undefined;
+interface Proof {
+  /** The organization of the user; undefined where no user has the account. */
+  readonly organizationId: string | undefined;
+  /** Returns the account that the person has proved to have, in the transaction that opens the session. */
+  takeAccount(sql: Sql): Promise<ProviderAccount>;
 }
 
-/** Opens a session for the user whom `find` proves, in the same transaction. */
+/** Opens a session for the user of the account. */
 async function open(
   deps: IdentityDeps,
   call: Call,
   { client, previousSessionToken: previousToken }: Opening,
-  find: (sql: Sql) => Promise<ProvenUser>,
+  { organizationId, takeAccount }: Proof,
 ) {
   const sessionToken = await deps.store.transaction(
     async (transaction) => {
-      const { account, user } = await find(transaction.sql);
-      if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
-      await linkProviderAccount(transaction.sql, user, account);
+      const { sql } = transaction;
+      const account = await takeAccount(sql);
+      const findUser = async () => (await findProviderUsers(sql, account)).find((user) => user.organizationId === organizationId);
+      const candidate = await findUser();
+      if (candidate) await lockActiveUser(sql, candidate.organizationId, candidate.userId);
+      // Read again behind the lock: a change of the address that committed before it ends links and sessions, and did not see these.
+      const user = candidate && (await findUser());
+      if (!user || user.userId !== candidate.userId)
+        throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
+      await linkProviderAccount(sql, user, account);
       return await openSession(transaction, deps, call, user, { method: 'openid_connect', client, previousToken });
     },
     { mayRepeat: true },

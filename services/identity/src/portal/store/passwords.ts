@@ -102,9 +102,17 @@ export async function linkProviderAccount(sql: Sql, user: SignInUser, { issuer, 
 const linkProviderAccountStatement = `
   insert into provider_accounts (organization_id, user_id, issuer, subject, created_at) values ($1, $2, $3, $4, now()) on conflict do nothing`;
 
+/** The next sign-in with a provider is that of the account that has the user's address then. */
+export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<void> {
+  await sql(unlinkProviderAccountsStatement, [organizationId, userId]);
+}
+
+const unlinkProviderAccountsStatement = 'delete from provider_accounts where organization_id = $1 and user_id = $2';
+
 export const passwordStatements = {
   findProviderUsersStatement,
   linkProviderAccountStatement,
+  unlinkProviderAccountsStatement,
   foldEmailStatement,
   findByEmail,
   findPersonStatement,
