@@ -72,7 +72,7 @@ describe('chains from before there were keys', () => {
       expect(await verify()).toEqual([]);
       const newer = createClient('identity', { address: again.address, as: 'agents', config: again.config });
       await newer.appendAuditEntries({
-        entries: [{ id: 'n1', organizationId: 'org_old', environment: 'live', createdAt: '2026-03-01T10:00:00Z' }],
+        entries: [{ id: 'n1', organizationId: 'org_old', environment: 'live', action: 'agent.created', createdAt: '2026-03-01T10:00:00Z' }],
       });
       newer.close();
       const { rows } = await old.query("select key_version from audit_entries where organization_id = 'org_old' order by sequence");
@@ -329,7 +329,7 @@ describe('an ordinary entry does not sign a change before it', () => {
   test('a head whose key this replica does not have stays as it is, and other organizations get their entries', async () => {
     await append('org_other_key', 2);
     await database.query("update audit_chains set key_version = 9 where organization_id = 'org_other_key'");
-    const entry = { environment: 'live', createdAt: '2026-03-01T10:00:00.000Z' };
+    const entry = { environment: 'live', action: 'agent.created', createdAt: '2026-03-01T10:00:00.000Z' };
     const entries = ['org_other_key', 'org_same_batch'].map((organizationId) => ({ ...entry, id: 'k1', organizationId }));
     await expect(world.agents.appendAuditEntries({ entries })).rejects.toMatchObject({ code: 'unavailable' });
     const { rows } = await database.query("select organization_id from audit_entries where id = 'k1'");

@@ -64,6 +64,10 @@ describe('the chain', () => {
   });
 
   test('only our own services may append entries', async () => {
+    await expect(agents.appendAuditEntries({ entries: [entry('org_x', 'e1', { action: 'user.deactivated' })] })).rejects.toMatchObject({
+      code: 'invalid_request',
+      param: 'action',
+    });
     await expect(identity.gateway.appendAuditEntries({ entries: [entry('org_x', 'e1')] })).rejects.toMatchObject({
       code: 'service_forbidden',
     });

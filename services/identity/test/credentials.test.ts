@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
-import { until } from '@agent-service/testkit';
+import { until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
@@ -130,6 +130,20 @@ describe('keys', () => {
     await asAdmin((gateway) => gateway.updateUser({ userId: member, status: 'deactivated' }));
     expect([(await pageOf('active', 1)).page?.total, (await pageOf('ended', 1)).page?.total]).toEqual(['0', '5']);
     await expect(issueKey({ userId: member })).rejects.toMatchObject({ code: 'user_deactivated' });
+  });
+
+  test('are locked after their user, so that a change waits for a deactivation and neither fails', async () => {
+    const keyId = (await issueKey()).key?.id ?? '';
+    await withDatabase(identity.url, async (client) => {
+      await client.query('begin; set local search_path = identity');
+      await client.query('select 1 from users where id = (select user_id from api_keys where id = $1) for update', [keyId]);
+      const change = asAdmin((gateway) => gateway.updateKey({ keyId, name: 'Late' })).catch((cause: unknown) => cause);
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until('the change waits', async () => (await client.query(waiting)).rows.length > 0);
+      await client.query('update api_keys set revoked_at = now() where id = $1', [keyId]);
+      await client.query('commit');
+      expect(await change).toMatchObject({ code: 'credential_ended' });
+    });
   });
 
   test('show when they were last used', async () => {

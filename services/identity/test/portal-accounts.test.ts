@@ -1,7 +1,7 @@
 import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeOf, stepAt } from '../src/domain/totp.ts';
-import { outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
+import { lockUser, outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -82,6 +82,25 @@ describe('an invitation', () => {
     expect(await outcomeOf(portal.createInvitation({ sessionToken, email: 'INVITED@acme.example', role: 'member' }))).toBe('email_taken');
   });
 
+  test('of one address is made twice at the same time without a failure, and one of them stays', async () => {
+    const { portal } = world;
+    const sessionToken = await world.signIn((await world.makeOrganization()).email);
+    const invite = () => portal.createInvitation({ sessionToken, email: 'at-once@acme.example', role: 'member' });
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(invite())));
+    // The link of an invitation that was replaced before its answer is of no use, and the answer says so.
+    for (const outcome of outcomes) expect(['ok', 'not_found']).toContain(outcome);
+    expect(outcomes).toContain('ok');
+    expect((await portal.listInvitations({ sessionToken })).invitations).toHaveLength(1);
+  });
+
+  test('is not used up by a name that is refused', async () => {
+    const { portal } = world;
+    const sessionToken = await world.signIn((await world.makeOrganization()).email);
+    const { token } = await portal.createInvitation({ sessionToken, email: 'named@acme.example', role: 'member' });
+    const acceptAs = (name: string) => outcomeOf(portal.acceptInvitation({ token, name, password: newPassword, client: world.browser() }));
+    expect([await acceptAs(''), await acceptAs('Named')]).toEqual(['invalid_request', 'ok']);
+  });
+
   test('ends with its time, when it is withdrawn and when it is replaced, and belongs to its organization', async () => {
     const { portal } = world;
     const [one, other] = [await world.makeOrganization(), await world.makeOrganization()];
@@ -129,6 +148,8 @@ test('links that an administrator made end with the rights of the administrator,
   const acceptance = portal.acceptInvitation({ token: back, name: 'Back', password: newPassword, client: world.browser() });
   expect(await outcomeOf(acceptance)).toBe('not_found');
   expect(await outcomeOf(portal.resetPassword({ token: reset, password: newPassword }))).toBe('not_found');
+  await service.as({ ...principal, scopes: [...principal.scopes] }, () => service.gateway.updateUser({ userId: secondId, role: 'admin' }));
+  expect(await outcomeOf(portal.getInvitation({ token: back }))).toBe('not_found');
 
   const { token: older } = await service.operator.createPasswordReset({ organizationId, userId: first.userId });
   await portal.changePassword({ sessionToken: firstToken, currentPassword: password, newPassword });
@@ -152,6 +173,17 @@ describe('a change that was confirmed with a password has no effect after the pa
     expect(await world.outcomeBehind(passwordChange(userId), () => work(sessionToken))).toBe('invalid_request');
     expect([await hashOf(userId), await factors()]).toEqual(before);
     expect(await world.outcomeBehind(passwordRehash(userId), () => work(sessionToken))).toBe('ok');
+  });
+
+  test.each(Object.entries(works))('nor after the session has ended: %s', async (name, work) => {
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    if (name === 'removeTwoFactor') await world.portal.beginTwoFactor({ sessionToken, password });
+    const factors = () => world.database('select secret from identity.two_factors where user_id = $1', [userId]);
+    const before = [await hashOf(userId), await factors()];
+    const end = ['delete from portal_sessions where user_id = $1', userId] as const;
+    expect(await world.outcomeBehind([[lockUser, userId], end], () => work(sessionToken))).toBe('unauthorized');
+    expect([await hashOf(userId), await factors()]).toEqual(before);
   });
 
   test('also where the user had no password', async () => {

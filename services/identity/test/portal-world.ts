@@ -7,7 +7,7 @@ export const password = 'correct horse battery';
 
 type Statements = readonly (readonly [string, ...unknown[]])[];
 
-const lockUser = 'select 1 from users where id = $1 for no key update';
+export const lockUser = 'select 1 from users where id = $1 for no key update';
 
 /** A change of a user's password, as identity makes it. */
 export const passwordChange = (userId: string): Statements => [
@@ -60,8 +60,8 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
         await client.end();
       }
     },
-    /** The outcome of work that reads before the statements are committed, and then waits for their locks. */
-    async outcomeBehind(statements: Statements, work: () => Promise<unknown>): Promise<string> {
+    /** The outcome of work that reads before the statements are committed, and then waits for their locks. `later` runs while it waits. */
+    async outcomeBehind(statements: Statements, work: () => Promise<unknown>, later: Statements = []): Promise<string> {
       const client = new Database({ connectionString: service.url });
       await client.connect();
       try {
@@ -72,6 +72,7 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
           isOver = true;
         });
         await until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length > 0);
+        for (const [statement, ...values] of later) await client.query(statement, values);
         await client.query('commit');
         return await outcome;
       } finally {

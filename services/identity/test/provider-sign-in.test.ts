@@ -101,6 +101,11 @@ describe('a sign-in with a provider', () => {
     const { opened } = await signIn({ email, sub: 'one' });
     expect(opened?.session).toMatchObject({ organizationId, user: { id: userId } });
     expect((await world.portal.resumeSession({ sessionToken: opened?.sessionToken ?? '' })).session?.organizationId).toBe(organizationId);
+    const links = await world.database(
+      `select changes_json::json as changes from identity.audit_entries where action = 'provider_account.linked' and organization_id = $1`,
+      [organizationId],
+    );
+    expect(links).toEqual([{ changes: { issuer: provider.issuer, subject: 'one' } }]);
   });
 
   describe('refuses a token', () => {
@@ -195,6 +200,23 @@ describe('a sign-in with a provider', () => {
       await move(email);
       expect(await isOpen(planted)).toBe('unauthorized');
       expect(await outcomeOf(signIn({ email: `moved-${email}`, sub: `moved-${email}` }))).toBe('invalid_credentials');
+      expect(await outcomeOf(signIn(account))).toBe('ok');
+    });
+
+    test('leaves no password and no second factor that the account has set up', async () => {
+      const { email, account, sessionToken, move } = await makeMoved('another administrator');
+      const { portal } = world;
+      expect(await outcomeOf(portal.changePassword({ sessionToken, currentPassword: '', newPassword: 'the first long password' }))).toBe(
+        'ok',
+      );
+      await portal.beginTwoFactor({ sessionToken, password: 'the first long password' });
+      await move(`moved-${email}`);
+      await move(email);
+      const byPassword = portal.signIn({ email, password: 'the first long password', client: world.browser() });
+      expect(await outcomeOf(byPassword)).toBe('invalid_credentials');
+      expect(
+        await world.database('select 1 from identity.two_factors join identity.users on id = user_id where email = $1', [email]),
+      ).toEqual([]);
       expect(await outcomeOf(signIn(account))).toBe('ok');
     });
 

@@ -1,6 +1,8 @@
 import { testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
+import { createKeyedHash } from '../src/domain/secrets.ts';
 import { type BootedService, boot } from './boot.ts';
+import { password, portalWorld } from './portal-world.ts';
 
 const [old, next] = ['the-old-secret-of-keyed-hashes-long-enough', 'the-new-secret-of-keyed-hashes-long-enough'];
 const auditKey = `1:${Buffer.alloc(32, 5).toString('base64')}`;
@@ -36,6 +38,33 @@ test('keys and client secrets stay valid while the secret of their hashes is rep
     else expect(await hashesOf()).toEqual(before);
   }
   await identity.stop();
+  await database.drop();
+});
+
+test('a recovery code is accepted until the secret that its hash was made with is dropped', async () => {
+  const database = await testDatabase();
+  const codes = ['AAAABBBBCCCCDDDD', 'AAAABBBBCCCCEEEE', 'AAAABBBBCCCCFFFF'];
+  const takeWith = async (secrets: readonly string[], code: string) => {
+    const world = await portalWorld({ DATABASE_URL: database.url, KEY_HASH_SECRET: secrets.join(','), AUDIT_KEYS: auditKey });
+    const outcome = await world.signIn('admin@recovery.example', { code }).then(
+      () => 'ok',
+      (cause: { code: string }) => cause.code,
+    );
+    await world.stop();
+    return outcome;
+  };
+  const first = await portalWorld({ DATABASE_URL: database.url, KEY_HASH_SECRET: old, AUDIT_KEYS: auditKey });
+  const { email, userId } = await first.makeOrganization('admin@recovery.example');
+  const sessionToken = await first.signIn(email);
+  await first.portal.beginTwoFactor({ sessionToken, password });
+  const hashes = codes.map((code) => createKeyedHash([old])(`recovery\n${userId}\n${code}`));
+  await withDatabase(database.url, (client) =>
+    client.query('update identity.two_factors set confirmed_at = now(), recovery_hashes = $1', [hashes]),
+  );
+  await first.stop();
+  expect(await takeWith([old, next], codes[0] ?? '')).toBe('ok');
+  expect(await takeWith([next, old], codes[1] ?? '')).toBe('ok');
+  expect(await takeWith([next, old], codes[1] ?? '')).toBe('code_required');
   await database.drop();
 });
 

@@ -69,8 +69,7 @@ export const updateOauthApplication = ({
     const { organizationId, environment } = call.tenant;
     const response = await once(store, call, async (transaction) => {
       const { em, sql } = transaction;
-      const application = await lockActiveApplication(transaction, call.tenant, id);
-      const role = await lockActiveUser(sql, organizationId, application.userId);
+      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
       const changes = {
         ...(name !== undefined && { name: checkName(name) }),
         ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
@@ -103,8 +102,7 @@ export const rotateOauthSecret = ({
     const clientSecret = makeClientSecret(randomBytes);
     const stored = await once(store, call, async (transaction) => {
       const { em, sql } = transaction;
-      const application = await lockActiveApplication(transaction, call.tenant, id);
-      const role = await lockActiveUser(sql, organizationId, application.userId);
+      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
       requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
       const now = processClock.now();
       em.assign(application, {
@@ -127,11 +125,14 @@ export const rotateOauthSecret = ({
   },
 });
 
-async function lockActiveApplication({ em }: Transaction, { organizationId, environment }: Tenant, id: string) {
-  const application = await em.findOne(OauthClient, { organizationId, environment, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+/** Locks the application and, before it, its user, as a deactivation does. */
+async function lockActiveApplication({ em, sql }: Transaction, { organizationId, environment }: Tenant, id: string) {
+  const application = await em.findOne(OauthClient, { organizationId, environment, id });
   if (!application) throw new ServiceError('not_found');
+  const role = application.revokedAt ? '' : await lockActiveUser(sql, organizationId, application.userId);
+  await em.refresh(application, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (application.revokedAt) throw new ServiceError('credential_ended');
-  return application;
+  return { application, role };
 }
 
 const readApplication = async (transaction: Pick<Transaction, 'sql'>, call: Call, id: string) =>

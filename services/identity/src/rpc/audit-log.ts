@@ -6,9 +6,20 @@ import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } fr
 
 const longestText = 1_000;
 
+/** The subjects that the actions of each service begin with. A service that was taken over writes no entry in the name of another service. */
+const subjectsOf: Readonly<Record<string, readonly string[]>> = {
+  agents: ['agent', 'business_data', 'conversation', 'data_source', 'template'],
+  credits: ['credits'],
+  webhooks: ['webhook'],
+};
+
 export const appendAuditEntries = ({ store, auditKeys }: IdentityDeps): RpcOf<'identity', 'appendAuditEntries'> => ({
-  allow: services('agents', 'templates', 'credits', 'webhooks'),
-  async handle({ entries }) {
+  allow: services('agents', 'credits', 'webhooks'),
+  async handle({ entries }, { caller }) {
+    const subjects = subjectsOf[caller.service] ?? [];
+    for (const { action } of entries)
+      if (!subjects.includes(action.split('.')[0] ?? ''))
+        throw invalidEntry('action', `${caller.service} writes no entries of this action.`);
     await appendAudit(store, auditKeys, entries.map(toRecord));
     return {};
   },

@@ -66,7 +66,9 @@ export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses
           verdicts,
         ),
       ]);
-      for (const verdict of verdicts.values()) if ('principal' in verdict) uses.record(verdict.principal);
+      // A session notes its uses by itself.
+      for (const verdict of verdicts.values())
+        if ('principal' in verdict && !isSessionId(verdict.principal.credentialId)) uses.record(verdict.principal);
       return { results: tokens.map((token) => verdicts.get(token) ?? { refusal: 'invalid_token' }) };
     },
   };

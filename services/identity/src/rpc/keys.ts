@@ -115,8 +115,7 @@ export const updateKey = ({ store, auditRelay, waitForRevocation }: IdentityDeps
     const { organizationId, environment } = call.tenant;
     const response = await once(store, call, async (transaction) => {
       const { em, sql } = transaction;
-      const key = await lockActiveKey(transaction, call.tenant, keyId);
-      const role = await lockOwner(transaction, organizationId, key.userId);
+      const { key, role } = await lockActiveKey(transaction, call.tenant, keyId);
       const changes = {
         ...(name !== undefined && { name: checkName(name) }),
         ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
@@ -141,11 +140,15 @@ export const updateKey = ({ store, auditRelay, waitForRevocation }: IdentityDeps
   },
 });
 
-async function lockActiveKey({ em }: Transaction, { organizationId, environment }: Tenant, id: string) {
-  const key = await em.findOne(ApiKey, { organizationId, environment, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+/** Locks the key and, before it, its user, as a deactivation does. */
+async function lockActiveKey(transaction: Transaction, { organizationId, environment }: Tenant, id: string) {
+  const { em } = transaction;
+  const key = await em.findOne(ApiKey, { organizationId, environment, id });
   if (!key) throw new ServiceError('not_found');
+  const role = key.revokedAt ? 'member' : await lockOwner(transaction, organizationId, key.userId);
+  await em.refresh(key, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (key.revokedAt) throw new ServiceError('credential_ended', { details: { replaced_by: key.replacedBy } });
-  return key;
+  return { key, role };
 }
 
 /** The new key has an id of its own, so that tokens made from the old one end with it. */
@@ -155,9 +158,8 @@ export const rotateKey = ({ store, keyedHash, cipher, auditRelay, waitForRevocat
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
     const { organizationId, environment } = call.tenant;
     const stored = await once(store, call, async (transaction) => {
-      const old = await lockActiveKey(transaction, call.tenant, keyId);
+      const { key: old, role } = await lockActiveKey(transaction, call.tenant, keyId);
       const { userId, name, admin, tokenTtlSeconds = null } = old;
-      const role = await lockOwner(transaction, organizationId, userId);
       const scopes = cutToRole(old.scopes, { role, environment });
       requireScopes(scopes, call.tenant);
       const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };

@@ -25,7 +25,7 @@ import {
   type UserState,
   type UserStatus,
 } from '../domain/user-rules.ts';
-import { removeResets } from '../portal/store/invitations.ts';
+import { removeInvitationsOf, removeResets } from '../portal/store/invitations.ts';
 import { unlinkProviderAccounts } from '../portal/store/passwords.ts';
 import { endSessionsOf, isSessionId } from '../portal/store/sessions.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
@@ -187,8 +187,10 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   const isDeactivation = endsCredentials(before, user);
   const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
   // A link that a former administrator has made could give access back.
-  if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
-  else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
+  if (revokesAdmin(before, user)) {
+    await removeResets(sql, organizationId);
+    await removeInvitationsOf(sql, organizationId, userId);
+  } else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
   // A later activation restores no session.
   if (isDeactivation) await endSessionsOf(sql, organizationId, userId);
   else if (changesSignIn(before, user) && call.tenant.userId !== userId) await endSignInsByAddress(sql, organizationId, userId);

@@ -119,17 +119,19 @@ export const acceptInvitation = (deps: IdentityDeps): RpcOf<'identity', 'acceptI
   async handle({ token, name, password, client, previousSessionToken }, call) {
     const { store, keyedHash, passwords, events, auditRelay } = deps;
     const tokenHash = keyedHash(token);
-    // Before the password is hashed, which only the holder of an invitation may cause.
+    // Before the password is hashed, which only the holder of an invitation may cause, and once.
+    const checkedName = checkName(name);
     const invitation = await findInvitation(store.sql, tokenHash);
     if (!invitation) throw noInvitation();
     const { organizationId, email, role } = invitation;
+    if (await isUserEmail(store.sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
     checkPassword(password, email, 'password');
     const hash = await passwords.hash({ email, password, lane: organizationId, signal: call.signal });
     const opening = { method: 'invitation', client, previousToken: previousSessionToken } as const;
     const sessionToken = await store.transaction(
       async (transaction) => {
         if (!(await takeInvitation(transaction.sql, tokenHash))) throw noInvitation();
-        const user = await addUser(transaction, call, { organizationId, name: checkName(name), email, role, kind: 'person' });
+        const user = await addUser(transaction, call, { organizationId, name: checkedName, email, role, kind: 'person' });
         await events.addRegistered(transaction.sql, organizationId, user);
         await savePassword(transaction.sql, organizationId, user.id, hash);
         return await openSession(transaction, deps, call, { organizationId, userId: user.id }, opening);

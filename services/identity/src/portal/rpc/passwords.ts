@@ -4,7 +4,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { faultOfPassword } from '../../domain/passwords.ts';
 import { lockSignInOf } from '../../store/users.ts';
 import { findPerson, hasSamePassword, type SignInUser } from '../store/passwords.ts';
-import { freshMinutes, type SessionRow } from '../store/sessions.ts';
+import { freshMinutes, lockSession, type SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
 import { removeTwoFactor } from '../store/two-factors.ts';
 import { actorOf, portal, replacePassword, requireSession, tooMany } from './session.ts';
@@ -57,11 +57,17 @@ async function confirmPassword(deps: IdentityDeps, user: SignInUser, { password,
 const notThePassword = (param: string) => new ServiceError('invalid_request', { message: 'This is not your present password.', param });
 
 /**
- * Locks the user whom `confirmUser` has returned, and throws if the password was changed since. A change shuts out who knows the old
- * password: no request that was confirmed with it has an effect afterwards.
+ * Locks the user whom `confirmUser` has returned, and throws if the password was changed or the session has ended since. A change shuts out
+ * who knows the old password, and an end who has the session: no request that was confirmed before has an effect afterwards.
  */
-export async function lockConfirmedUser({ sql }: Transaction, user: SignInUser, { param }: Pick<Confirmation, 'param'>): Promise<void> {
+export async function lockConfirmedUser(
+  { sql }: Transaction,
+  session: SessionRow,
+  user: SignInUser,
+  { param }: Pick<Confirmation, 'param'>,
+): Promise<void> {
   await lockSignInOf(sql, user.organizationId, user.userId);
+  if (!(await lockSession(sql, session))) throw new ServiceError('unauthorized');
   if (!(await hasSamePassword(sql, user))) throw notThePassword(param);
 }
 
@@ -76,7 +82,7 @@ export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePas
     const hash = await deps.passwords.hash({ email: user.email, password: newPassword, lane: user.organizationId, signal: call.signal });
     const change = { hash, exceptId: session.id, actor: actorOf(session) };
     await deps.store.transaction(async (transaction) => {
-      await lockConfirmedUser(transaction, user, confirmation);
+      await lockConfirmedUser(transaction, session, user, confirmation);
       await replacePassword(transaction, call, user, change);
     });
     deps.auditRelay.nudge();

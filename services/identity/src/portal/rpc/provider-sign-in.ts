@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { lockActiveUser } from '../../store/users.ts';
@@ -90,7 +90,16 @@ async function open(
       const user = candidate && (await findUser());
       if (!user || user.userId !== candidate.userId)
         throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
-      await linkProviderAccount(sql, user, account);
+      const { userId } = user;
+      if (await linkProviderAccount(sql, user, account))
+        await writeAudit(sql, call, {
+          action: 'provider_account.linked',
+          organizationId: user.organizationId,
+          environment: '',
+          target: { type: 'user', id: userId },
+          actor: { type: 'user', id: userId, keyId: '' },
+          changes: { issuer: account.issuer, subject: account.subject },
+        });
       return await openSession(transaction, deps, call, user, { method: 'openid_connect', client, previousToken });
     },
     { mayRepeat: true },

@@ -3,6 +3,7 @@ import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { signToken } from '../../rpc/tokens.ts';
+import { lockSignInOf } from '../../store/users.ts';
 import { endSessionsOf, listSessionsOf, useSession } from '../store/sessions.ts';
 import { actorOf, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
 
@@ -63,6 +64,8 @@ export const endSessions = (deps: IdentityDeps): RpcOf<'identity', 'endSessions'
     const session = await requireSession(deps, sessionToken);
     const { organizationId, userId } = session;
     const ended = await deps.store.transaction(async ({ sql }) => {
+      // As every change that ends several sessions of a user, so that two of them do not wait for each other's rows.
+      await lockSignInOf(sql, organizationId, userId);
       const ids = await endSessionsOf(sql, organizationId, userId);
       const target = { type: 'user', id: userId };
       const changes = { ended_sessions: ids };

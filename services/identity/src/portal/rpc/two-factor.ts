@@ -49,13 +49,13 @@ async function countCode({ store, keyedHash }: IdentityDeps, { userId }: User): 
 
 async function isAccepted({ store, keyedHash }: IdentityDeps, user: User, secret: Buffer, text: string): Promise<boolean> {
   const code = text.replaceAll(/[\s-]/g, '');
-  if (!/^\d{6}$/.test(code)) return await takeRecoveryCode(store.sql, user, recoveryHash(keyedHash, user, code));
+  if (!/^\d{6}$/.test(code)) return await takeRecoveryCode(store.sql, user, keyedHash.accepted(recoveryText(user, code)));
   const step = stepOf(secret, code, processClock.now());
   return step !== undefined && (await takeStep(store.sql, user, step));
 }
 
-const recoveryHash = (keyedHash: IdentityDeps['keyedHash'], { userId }: User, code: string): string =>
-  keyedHash(`recovery\n${userId}\n${code.toUpperCase()}`);
+/** The text whose hash stands for a recovery code. */
+const recoveryText = ({ userId }: User, code: string): string => `recovery\n${userId}\n${code.toUpperCase()}`;
 
 /** Makes a secret after a proof of the user. It replaces one that was not confirmed, and is not in use before a code has confirmed it. */
 export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoFactor'> => ({
@@ -68,7 +68,7 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
     const secret = randomBytes(secretBytes);
     const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
     await deps.store.transaction(async (transaction) => {
-      await lockConfirmedUser(transaction, user, confirmation);
+      await lockConfirmedUser(transaction, session, user, confirmation);
       if (!(await begin(transaction.sql, session, sealed))) throw inUse();
     });
     const text = toBase32(secret);
@@ -95,7 +95,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     if (step === undefined)
       throw new ServiceError('invalid_request', { message: 'This is not the present code of the authenticator app.', param: 'code' });
     const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
-    const hashes = codes.map((each) => recoveryHash(keyedHash, session, each));
+    const hashes = codes.map((each) => keyedHash(recoveryText(session, each)));
     await store.transaction(async ({ sql }) => {
       if (!(await confirm(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
@@ -114,7 +114,7 @@ export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTw
     const confirmation = { password, param: 'password', signal: call.signal };
     const user = await confirmUser(deps, session, confirmation);
     await deps.store.transaction(async (transaction) => {
-      await lockConfirmedUser(transaction, user, confirmation);
+      await lockConfirmedUser(transaction, session, user, confirmation);
       if (await remove(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
     });
     deps.auditRelay.nudge();

@@ -39,14 +39,14 @@ const isOpen = `invitation.expires_at > clock_timestamp() and exists (select 1 f
 /** Adds an invitation. It replaces an earlier one of the same address, whose link ends. */
 export async function addInvitation(sql: Sql, invitation: NewInvitation): Promise<void> {
   const { id, organizationId, email, name, role, tokenHash, createdBy, lifetimeSeconds } = invitation;
-  await sql(removeInvitationOfStatement, [organizationId, email]);
   await sql(addInvitationStatement, [organizationId, id, email, name, role, tokenHash, createdBy, lifetimeSeconds]);
 }
 
-const removeInvitationOfStatement = 'delete from invitations where organization_id = $1 and lower(email) = lower($2)';
 const addInvitationStatement = `
   insert into invitations (organization_id, id, email, name, role, token_hash, created_by, created_at, expires_at)
-  select $1, $2, $3, $4, $5, $6, $7, now(), now() + $8::integer * interval '1 second'`;
+  select $1, $2, $3, $4, $5, $6, $7, now(), now() + $8::integer * interval '1 second'
+  on conflict (organization_id, lower(email)) do update set id = excluded.id, email = excluded.email, name = excluded.name, role = excluded.role,
+    token_hash = excluded.token_hash, created_by = excluded.created_by, created_at = excluded.created_at, expires_at = excluded.expires_at`;
 
 /** True if a user of the organization has the address. */
 export async function isUserEmail(sql: Sql, organizationId: string, email: string): Promise<boolean> {
@@ -132,9 +132,16 @@ export async function removeResets(sql: Sql, organizationId: string, userId?: st
 
 const removeResetsStatement = 'delete from password_resets where organization_id = $1 and ($2::text is null or user_id = $2)';
 
+/** Ends the invitations that this administrator has made: a later activation or promotion restores none. */
+export async function removeInvitationsOf(sql: Sql, organizationId: string, creatorId: string): Promise<void> {
+  await sql(removeInvitationsOfStatement, [organizationId, creatorId]);
+}
+
+const removeInvitationsOfStatement = 'delete from invitations where organization_id = $1 and created_by = $2';
+
 export const invitationStatements = {
+  removeInvitationsOfStatement,
   removeResetsStatement,
-  removeInvitationOfStatement,
   addInvitationStatement,
   isUserEmailStatement,
   listInvitationsStatement,

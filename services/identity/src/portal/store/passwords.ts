@@ -94,20 +94,27 @@ const findProviderUsersStatement = `
     and not exists (select 1 from provider_accounts as account where account.organization_id = users.organization_id and account.issuer = $1
       and (account.user_id = users.id or account.subject = $2)) order by users.id limit $4)`;
 
-/** Links the account to the user, so that a later change of the address at the provider does not matter. */
-export async function linkProviderAccount(sql: Sql, user: SignInUser, { issuer, subject }: ProviderAccount): Promise<void> {
-  await sql(linkProviderAccountStatement, [user.organizationId, user.userId, issuer, subject]);
+/** Links the account to the user, so that a later change of the address at the provider does not matter; false if it was linked before. */
+export async function linkProviderAccount(sql: Sql, user: SignInUser, { issuer, subject }: ProviderAccount): Promise<boolean> {
+  return (await sql(linkProviderAccountStatement, [user.organizationId, user.userId, issuer, subject])).length > 0;
 }
 
 const linkProviderAccountStatement = `
-  insert into provider_accounts (organization_id, user_id, issuer, subject, created_at) values ($1, $2, $3, $4, now()) on conflict do nothing`;
+  insert into provider_accounts (organization_id, user_id, issuer, subject, created_at) values ($1, $2, $3, $4, now()) on conflict do nothing returning 1`;
 
-/** The next sign-in with a provider is that of the account that has the user's address then. */
+/**
+ * Unlinks the accounts of providers, and removes what the person of such an account may have set up without a proof of the user: a password
+ * and a second factor of the time since. The next sign-in with a provider is that of the account that has the user's address then.
+ */
 export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<void> {
   await sql(unlinkProviderAccountsStatement, [organizationId, userId]);
 }
 
-const unlinkProviderAccountsStatement = 'delete from provider_accounts where organization_id = $1 and user_id = $2';
+const unlinkProviderAccountsStatement = `
+  with unlinked as (delete from provider_accounts where organization_id = $1 and user_id = $2 returning created_at),
+  first as (select min(created_at) as at from unlinked),
+  passwords_since as (delete from passwords where organization_id = $1 and user_id = $2 and changed_at >= (select at from first))
+  delete from two_factors where organization_id = $1 and user_id = $2 and (confirmed_at is null or confirmed_at >= (select at from first))`;
 
 export const passwordStatements = {
   findProviderUsersStatement,

@@ -107,6 +107,13 @@ const listSessionsStatement = `
   select id, created_at as "createdAt", last_used_at as "lastUsedAt", address, user_agent as "userAgent" from portal_sessions
   where organization_id = $1 and user_id = $2 and ends_at > clock_timestamp() order by last_used_at desc, id desc limit $3`;
 
+/** False if the session has ended. Its end waits for the transaction. */
+export async function lockSession(sql: Sql, { organizationId, id }: Pick<SessionRow, 'organizationId' | 'id'>): Promise<boolean> {
+  return (await sql(lockSessionStatement, [organizationId, id])).length > 0;
+}
+
+const lockSessionStatement = 'select 1 from portal_sessions where organization_id = $1 and id = $2 for key share';
+
 /** Ends one session of the user; false if there is none. */
 export async function endSessionOf(sql: Sql, organizationId: string, userId: string, id: string): Promise<boolean> {
   return (await sql(endSessionStatement, [organizationId, userId, id])).length > 0;
@@ -187,6 +194,7 @@ export const sessionStatements = {
   addSessionStatement,
   endSurplusStatement,
   listSessionsStatement,
+  lockSessionStatement,
   endSessionStatement,
   endSessionsStatement,
   sessionsByIdStatement,

@@ -59,14 +59,14 @@ export async function takeStep(sql: Sql, { organizationId, userId }: UserKey, st
 const takeStepStatement = `
   update two_factors set last_step = $3 where organization_id = $1 and user_id = $2 and last_step < $3 returning 1`;
 
-/** Uses up a recovery code; false if it is none of the user's. */
-export async function takeRecoveryCode(sql: Sql, { organizationId, userId }: UserKey, hash: string): Promise<boolean> {
-  return (await sql(takeRecoveryCodeStatement, [organizationId, userId, hash])).length > 0;
+/** Uses up the recovery code that has one of these hashes; false if it is none of the user's. */
+export async function takeRecoveryCode(sql: Sql, { organizationId, userId }: UserKey, hashes: readonly string[]): Promise<boolean> {
+  return (await sql(takeRecoveryCodeStatement, [organizationId, userId, hashes])).length > 0;
 }
 
 const takeRecoveryCodeStatement = `
-  update two_factors set recovery_hashes = array_remove(recovery_hashes, $3)
-  where organization_id = $1 and user_id = $2 and $3 = any(recovery_hashes) returning 1`;
+  update two_factors set recovery_hashes = array(select unnest(recovery_hashes) except select unnest($3::text[]))
+  where organization_id = $1 and user_id = $2 and recovery_hashes && $3::text[] returning 1`;
 
 /** False if the user had none. */
 export async function removeTwoFactor(sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> {

@@ -9,6 +9,7 @@ import {
 import { managedCredentials } from './0007-managed-credentials.ts';
 import { portal } from './0008-portal.ts';
 import { organizationChoices } from './0009-organization-choices.ts';
+import { noUsesOfSessions } from './0010-no-uses-of-sessions.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   managedCredentials,
   portal,
   organizationChoices,
+  noUsesOfSessions,
 ];
