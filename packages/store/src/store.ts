@@ -49,6 +49,11 @@ const statementLimitMs = 10_000;
 const defaultLockLimitMs = 1_500;
 /** A frozen process keeps its locks no longer than other sessions wait for them. */
 const idleInTransactionLimitMs = 1_000;
+/**
+ * While the server waits to write a large result, which a frozen process does not read, no other limit ends the session. Longer, because a
+ * network that loses packets must not end it.
+ */
+const unreadResultLimitMs = 5_000;
 
 /** One service's own schema. */
 export interface Store {
@@ -84,6 +89,7 @@ const sessionSettings = (schema: string, lockLimitMs: number): Record<string, st
   statement_timeout: String(statementLimitMs),
   lock_timeout: String(lockLimitMs),
   idle_in_transaction_session_timeout: String(idleInTransactionLimitMs),
+  tcp_user_timeout: String(unreadResultLimitMs),
   timezone: 'UTC',
   // Data in frequent use is in memory, so an index costs less than the planner's default, and compiling takes longer than it saves.
   random_page_cost: '1.1',

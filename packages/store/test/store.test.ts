@@ -1,8 +1,9 @@
+import type { Socket } from 'node:net';
 import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from 'pg';
+import { Client, type Pool, type PoolClient } from 'pg';
 import { migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
@@ -146,6 +147,24 @@ describe('transactions', () => {
     });
     await expect(work).rejects.toThrow('rolled back');
     expect(await store.sql('select 1 from things where id = $1', ['undone'])).toEqual([]);
+  });
+
+  test('a statement whose large result a frozen process does not read is ended by the database, with its locks', async () => {
+    const pool = (await store.orm.em.getConnection().getNativeClient()) as Pool;
+    const frozen = (await pool.connect()) as PoolClient & { connection: { stream: Socket } };
+    expect((await frozen.query('show tcp_user_timeout')).rows).toEqual([{ tcp_user_timeout: '5000' }]);
+    await frozen.query('set tcp_user_timeout = 300');
+    await store.sql('insert into things (id) values ($1)', ['unread']);
+    const locking = `with locked as materialized (select id from things where id = 'unread' for update) select repeat('x', 100000000) from locked`;
+    const outcome = frozen.query(locking).catch((cause: unknown) => cause);
+    frozen.connection.stream.pause();
+    const free = () => store.sql('select 1 from things where id = $1 for update skip locked', ['unread']);
+    await until('the row is locked', async () => (await free()).length === 0);
+    await until('the lock is free', async () => (await free()).length > 0);
+    frozen.connection.stream.resume();
+    expect(await outcome).toHaveProperty('message');
+    frozen.release(true);
+    await store.sql('delete from things');
   });
 
   test('a transaction of a frozen process is ended by the database, so that its locks block others for one second only', async () => {

@@ -61,7 +61,7 @@ export class Acceptance {
       run: (messages) => this.#run(messages),
       maxItems: batchItems,
       onFailure: (messages, cause) => this.#failed(messages, cause),
-      ...batchOptions<Message>(deps),
+      ...batchOptions<Message>(deps, 'ledger'),
     });
   }
 
@@ -92,6 +92,10 @@ export class Acceptance {
     for (const { message } of candidates) this.#mayBeHeld.add(message);
     const holds = await holdAll(this.#deps, candidates);
     for (const [index, candidate] of candidates.entries()) this.#refuseWithoutHold(outcomes, candidate, holds[index]);
+    await this.#attachWithoutHold(
+      outcomes,
+      candidates.filter((_, index) => isRefused(holds[index])),
+    );
     const withHold = candidates.filter((_, index) => isHeld(holds[index]));
     const isInTime = performance.now() - readAt < acceptanceLimitMs;
     for (const [message, outcome] of await this.#commit(isInTime ? withHold.filter(isAwaited) : [])) outcomes.set(message, outcome);
@@ -139,6 +143,13 @@ export class Acceptance {
       outcomes.set(message, { refusal: hold.refusal });
       if (hold.mayBeHeld) this.#releases.releaseUnused([message]);
     }
+  }
+
+  /** The first request with an Idempotency-Key may have been accepted, and taken the last credits, since the key was looked up. */
+  async #attachWithoutHold(outcomes: Outcomes, refused: readonly Candidate[]): Promise<void> {
+    const decisions = await this.#decide(refused.map(({ message }) => message).filter(({ idempotencyScope }) => idempotencyScope !== ''));
+    const attached = decisions.filter(({ admission }) => admission.kind === 'attach');
+    for (const [message, outcome] of await this.#conclude(attached)) outcomes.set(message, outcome);
   }
 
   async #commit(candidates: readonly Candidate[]): Promise<Map<Message, StartOutcome>> {
@@ -285,6 +296,10 @@ type AcceptedBefore = AnswerKey &
   };
 
 const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.isHeld;
+
+/** The ledger has decided against the hold. */
+const isRefused = (hold: HoldOutcome | Error | undefined): boolean =>
+  hold !== undefined && !(hold instanceof Error) && !hold.isHeld && !hold.mayBeHeld;
 
 /** A message whose caller got a timeout or has disconnected is not accepted. */
 const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();

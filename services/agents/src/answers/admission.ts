@@ -83,7 +83,7 @@ export const holdAll = (deps: HoldDeps, items: readonly Holdable[]): Promise<(Ho
 /** Tries twice what the ledger did not decide or did not answer in time: a hold is idempotent by its answer's id. */
 async function holdOfTenant(deps: HoldDeps, items: readonly Holdable[]): Promise<HoldOutcome[]> {
   const first = await tryHold(deps, items);
-  if (items[0] && first.outcomes.includes(undecided)) deps.slowTenants.add(tenantName(items[0]));
+  if (items[0] && first.outcomes.includes(undecided)) deps.slowTenants.ledger.add(tenantName(items[0]));
   const rest = items.filter((_, index) => first.outcomes[index] === undecided);
   if (rest.length === 0 || !first.mayRetry) return first.outcomes;
   const second = await tryHold(deps, rest);

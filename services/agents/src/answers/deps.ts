@@ -3,7 +3,7 @@ import { type Client, type Tenant, withCall } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
-import { createSlowTenants, RetryQueue, type SlowTenants, type TenantLanes } from '@agent-service/work';
+import { createSemaphore, createSlowTenants, RetryQueue, type SlowTenants, type TenantLanes } from '@agent-service/work';
 import { type AnswerKey, nameOf } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
@@ -38,12 +38,24 @@ export interface AnswersDeps
   readonly background: Background;
   readonly metrics: AnswerMetrics;
   readonly jobs: AnswerJobs;
-  /** Tenants whose locks, statements or ledgers timed out lately. */
-  readonly slowTenants: SlowTenants;
+  /** Tenants whose locks, statements or ledgers timed out lately, with the permits for each kind of their batches. */
+  readonly slowTenants: Readonly<Record<BatchKind, SlowTenants>>;
 }
 
+/**
+ * `ledger`: a batch calls credits, which may take seconds, so that renewals of leases must not wait behind it. `statement`: it only runs
+ * statements. `end`: it ends answers, and batches of both other kinds wait for it. With permits in common they could wait for each other.
+ */
+type BatchKind = 'ledger' | 'statement' | 'end';
+
 /** Batches of slow tenants that a process runs at once; also the number of connections that they may use. */
-const permitsOfSlowTenants = 3;
+const permitsOfSlowTenants: Readonly<Record<BatchKind, number>> = { ledger: 2, statement: 2, end: 1 };
+
+function createSlowTenantsOfKinds(): AnswersDeps['slowTenants'] {
+  const statement = createSlowTenants({ permits: permitsOfSlowTenants.statement });
+  const withPermits = (permits: number): SlowTenants => ({ ...statement, semaphore: createSemaphore(permits) });
+  return { statement, ledger: withPermits(permitsOfSlowTenants.ledger), end: withPermits(permitsOfSlowTenants.end) };
+}
 
 export function createAnswersDeps(process: ProcessContext, serviceDeps: AnswersServiceDeps): AnswersDeps {
   const background = createBackground(process);
@@ -53,7 +65,7 @@ export function createAnswersDeps(process: ProcessContext, serviceDeps: AnswersS
     background,
     metrics: createAnswerMetrics(process),
     jobs: createAnswerJobs(serviceDeps, background),
-    slowTenants: createSlowTenants({ permits: permitsOfSlowTenants }),
+    slowTenants: createSlowTenantsOfKinds(),
   };
 }
 
@@ -61,9 +73,9 @@ export function createAnswersDeps(process: ProcessContext, serviceDeps: AnswersS
 const shards = 4;
 
 /** The options of every batcher of this module: they keep tenants apart. */
-export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersDeps, 'slowTenants'>) => ({
+export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersDeps, 'slowTenants'>, kind: BatchKind = 'statement') => ({
   classify: classifyDatabaseFailure,
-  tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants } satisfies TenantLanes<Item>,
+  tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants[kind] } satisfies TenantLanes<Item>,
 });
 
 /** Runs work of a batch as a call of its own, so that it does not inherit the deadline or the principal of its first item. */
@@ -82,7 +94,7 @@ export const createRetryQueue = <Item extends AnswerKey>(
     run,
     keyOf: nameOf,
     batch: {
-      ...batchOptions<Item>(deps),
+      ...batchOptions<Item>(deps, 'ledger'),
       onFailure(items, cause) {
         const ids = { answers: items.length, answer_id: items[0]?.id, organization_id: items[0]?.organizationId };
         deps.process.logger.warn({ event: 'retry_failed', work: name, ...ids, err: cause });

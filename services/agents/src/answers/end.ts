@@ -61,7 +61,7 @@ export class EndAnswers {
       run: (ends) => this.#run(ends),
       maxItems: batchItems,
       onFailure: (ends, cause) => this.#failed(ends, cause),
-      ...batchOptions<UnchargedEnd>(deps),
+      ...batchOptions<UnchargedEnd>(deps, 'end'),
     });
   }
 

@@ -147,7 +147,7 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
   async function settleOfTenant(settlements: readonly Settlement[]): Promise<SettleResult[]> {
     const { results } = await callDetached(limitMs, () => credits.settle({ items: settlements.map(settleItem) }));
     const [first] = settlements;
-    if (first && results.some(({ refusal }) => refusal?.code === 'unavailable')) slowTenants.add(tenantName(first));
+    if (first && results.some(({ refusal }) => refusal?.code === 'unavailable')) slowTenants.ledger.add(tenantName(first));
     return settlements.map((_, index) => results[index] ?? { refusal: { code: 'internal' } });
   }
 

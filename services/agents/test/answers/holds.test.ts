@@ -35,7 +35,7 @@ afterAll(async () => {
 }, 30_000);
 
 test('a frozen replica of credits fails no hold: a call that it does not answer in time is retried on another replica', async () => {
-  const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ permits: 3 }) };
+  const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: { ledger: createSlowTenants({ permits: 3 }) } };
   const hold = (n: number) => {
     const id = newId('msg');
     return holdAll(deps as never, [{ ...tenantOf(n), id, message: { userId: `usr_${n}` }, tier: 'Fast', deadline: Date.now() + 300_000 }]);

@@ -202,6 +202,20 @@ test('a message that cannot be answered is refused before credits are held', asy
   rig.ledger.refuse = undefined;
 });
 
+test('a request that repeats one which is being accepted joins it, although the credits suffice for one only', async () => {
+  const request = { idempotencyScope: 'at-once', idempotencyFingerprint: 'same' };
+  const first = newMessage(rig.clock.now, request);
+  // The first request is accepted by another replica while the ledger is asked for the second.
+  rig.ledger.onHold = async () => {
+    rig.ledger.onHold = undefined;
+    await rig.answers.accept(first);
+    rig.ledger.refuse = 'credits_exhausted';
+  };
+  const outcome = await rig.answers.accept(newMessage(rig.clock.now, request));
+  rig.ledger.refuse = undefined;
+  expect(outcome).toMatchObject({ started: { answerId: first.id, attached: true } });
+});
+
 test('the same id is the same message, one call after the other and in parallel', async () => {
   const message = newMessage(rig.clock.now);
   const outcomes = await Promise.all([1, 2, 3].map(() => rig.answers.accept(message)));

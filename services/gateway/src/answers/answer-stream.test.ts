@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { until } from '@agent-service/testkit';
@@ -79,6 +80,27 @@ describe('an answer’s stream', () => {
     at(300);
     const [text] = await Promise.all([textOf(reader), written]);
     expect(text.split('\n\n').filter((block) => block.startsWith(':'))).toHaveLength(1 + 3);
+  });
+
+  test('names in the id of each event the text that its reader has', async () => {
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now, hasIds: true });
+    const { response, reader } = await connected();
+    const written = stream.writeTo(response, accepted);
+    const replies = [startedReply(1), delta('A '), delta('first'), startedReply(2), delta('Second 😀'.slice(0, 8), 2), delta('\ude00', 2)];
+    for (const reply of [...replies, endedWith('Second 😀, whole')]) stream.take(reply);
+    const [text] = await Promise.all([textOf(reader), written]);
+    const idOf = (attempt: number, said: string) =>
+      `${attempt}-${said.length}-${createHash('sha256').update(said, 'utf16le').digest('hex').slice(0, 8)}`;
+    const texts: [number, string][] = [
+      [1, ''],
+      [1, 'A '],
+      [1, 'A first'],
+      [2, ''],
+      [2, 'Second 😀'.slice(0, 8)],
+      [2, 'Second 😀'],
+      [2, 'Second 😀, whole'],
+    ];
+    expect(text.match(/(?<=^id: ).*/gm)).toEqual(texts.map(([attempt, said]) => idOf(attempt, said)));
   });
 
   test('drops deltas of a reader that does not read, and nothing else', async () => {

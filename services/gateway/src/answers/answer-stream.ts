@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
@@ -41,9 +41,12 @@ export function parseEventId(id: string): StreamPosition | undefined {
 }
 
 /** As UTF-16, because a delta may end between the halves of a character. */
-const hashOf = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 8);
+const encoding = 'utf16le';
+const newTextHash = () => createHash('sha256');
+const shortened = (hash: Hash) => hash.digest('hex').slice(0, 8);
+const hashOf = (text: string) => shortened(newTextHash().update(text, encoding));
 
-const idOf = (attempt: number, text: string) => `${attempt}-${text.length}-${hashOf(text)}`;
+const idOf = (attempt: number, text: string, hash = hashOf(text)) => `${attempt}-${text.length}-${hash}`;
 
 const isAt = ({ length, hash }: StreamPosition, content: string) => content.length >= length && hashOf(content.slice(0, length)) === hash;
 
@@ -53,6 +56,8 @@ export class AnswerStream implements Waiter {
   /** Undefined once a newer text has begun. */
   #resumeFrom: StreamPosition | undefined;
   readonly #filter = new ReplyFilter();
+  /** Of the text that the reader has: to hash it anew for the id of each delta would cost the square of its length. */
+  #textHash = newTextHash();
   readonly #closed: (() => void)[] = [];
   #early: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
@@ -109,6 +114,8 @@ export class AnswerStream implements Waiter {
   }
 
   #pass(reply: Reply): void {
+    // Before the text is counted as the reader's: the ids of later events name what it has.
+    if (reply.kind === 'delta' && this.#isBehind) this.#filter.interrupt();
     const next = this.#filter.take(reply);
     if (!next || !this.#isOpen || this.#hasEnded) return;
     switch (next.kind) {
@@ -118,8 +125,8 @@ export class AnswerStream implements Waiter {
         this.#started(next.attempt);
         return;
       case 'delta':
-        if (this.#isBehind) this.#filter.interrupt();
-        else this.#write('delta', { text: next.text, attempt: next.attempt });
+        if (this.#options.hasIds) this.#textHash.update(next.text, encoding);
+        this.#write('delta', { text: next.text, attempt: next.attempt });
         return;
       case 'tool': {
         const { name, detail, rows, durationMs, error } = next.step;
@@ -135,6 +142,7 @@ export class AnswerStream implements Waiter {
   #started(attempt: number): void {
     const { messageId, conversationId } = this.#accepted;
     this.#resumeFrom = undefined;
+    this.#textHash = newTextHash();
     this.#write('started', { message_id: messageId, conversation_id: conversationId, attempt });
   }
 
@@ -210,7 +218,7 @@ export class AnswerStream implements Waiter {
   get #id(): string | undefined {
     if (!this.#options.hasIds) return undefined;
     const { attempt, text } = this.#filter;
-    if (!this.#resumeFrom) return idOf(attempt, text);
+    if (!this.#resumeFrom) return idOf(attempt, text, shortened(this.#textHash.copy()));
     return `${this.#resumeFrom.attempt}-${this.#resumeFrom.length}-${this.#resumeFrom.hash}`;
   }
 

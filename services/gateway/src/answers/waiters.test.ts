@@ -155,6 +155,22 @@ describe('when the process stops', () => {
     expect(received).toEqual([]);
   });
 
+  test('one whose message turns out to have been accepted before still waits', async () => {
+    const { waits, clock } = room();
+    const { received, waiter } = listener();
+    const take: Waiter['take'] = (reply) => {
+      waiter.take(reply);
+      wait.close();
+    };
+    const wait = waits.open(keyOf('msg_1'), { ...waiter, take });
+    const drained = waits.drain(60_000);
+    wait.accepted('msg_before', clock.now + 60_000, false);
+    await Promise.resolve();
+    waits.deliver([ended('msg_before')]);
+    await drained;
+    expect(received).toEqual(['ended']);
+  });
+
   test('the others are ended when the time is over, and so are later ones', async () => {
     const { waits, clock } = room();
     const [early, between, late] = [listener(), listener(), listener()];

@@ -114,9 +114,12 @@ export class WaiterRegistry {
 
   #accept(entry: WaitEntry, answerId: string, dueAtMs: number, readNow: boolean): void {
     if (answerId !== entry.key.answerId) {
-      if (!this.#remove(entry)) return;
+      if (!this.#isHere(entry)) return;
+      const former = entry.key.answerId;
       entry.key = { ...entry.key, answerId };
+      // Added before it is removed: a gateway that drains waits until there is no entry.
       this.#add(entry);
+      this.#remove(entry, former);
     }
     entry.dueAt = dueAtMs;
     entry.readAt = this.#options.now() + this.#options.readEveryMs;
@@ -168,10 +171,10 @@ export class WaiterRegistry {
   }
 
   /** Returns false if it was removed before. */
-  #remove(entry: WaitEntry): boolean {
-    const entries = this.#entries.get(entry.key.answerId);
+  #remove(entry: WaitEntry, answerId = entry.key.answerId): boolean {
+    const entries = this.#entries.get(answerId);
     if (!entries?.delete(entry)) return false;
-    if (entries.size === 0) this.#entries.delete(entry.key.answerId);
+    if (entries.size === 0) this.#entries.delete(answerId);
     this.#size -= 1;
     if (this.#size === 0) this.#emptied?.();
     return true;
