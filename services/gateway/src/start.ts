@@ -1,8 +1,10 @@
 import { createClient, openWebhooksClient } from '@agent-service/contracts';
 import { createApp } from '@agent-service/http/app';
+import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
+import type { Limiter } from '@agent-service/http/limits/limits';
+import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { createCors } from '@agent-service/http/replies/cors';
 import { HeldBytes } from '@agent-service/http/replies/held-bytes';
-import type { Limiter } from '@agent-service/http/replies/limits';
 import { createObserver, createResponder } from '@agent-service/http/replies/responder';
 import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/http/requests/client-address';
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
@@ -13,9 +15,7 @@ import { openAnswers } from './answers/open-answers.ts';
 import { askIdentity, createAuthenticator } from './auth/authenticator.ts';
 import { publishedKeys } from './auth/published-keys.ts';
 import type { GatewayConfig } from './config.ts';
-import { createFailedAuthentications } from './limits/failed-authentications.ts';
 import { createFallbackLimiter } from './limits/fallback-limiter.ts';
-import { createLocalLimiter } from './limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from './limits/redis-limiter.ts';
 import { callerLimits, createRules } from './limits/rules.ts';
 import { docs, livez, openapi, readyz } from './openapi/pages.ts';
@@ -65,7 +65,7 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
     authenticator: createAuthenticator({ ask: askIdentity(identity, authenticateTimeoutMs) }),
     limiter,
     rules,
-    failures: createFailedAuthentications(limiter, rules),
+    failures: createFailedAuthentications(limiter, rules.forFailedAuthentication),
     addressOf: ({ request }) =>
       countedAddress(clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES)),
     backends: {

@@ -1,11 +1,11 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Limiter, Rule } from '@agent-service/http/replies/limits';
+import type { Limiter, Rule } from '@agent-service/http/limits/limits';
+import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { openRedis } from '@agent-service/queues';
 import { type OwnRedis, ownRedis, testRedisCluster } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { createLocalLimiter } from '../src/limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from '../src/limits/redis-limiter.ts';
 import { expectError } from './support/envelope.ts';
 import { admit, apiKey, caller, type Gateway, patientMs, startGateway } from './support/gateway.ts';

@@ -1,5 +1,6 @@
 import type { BlockList } from 'node:net';
 import { type CallContext, ServiceError, withCall } from '@agent-service/contracts';
+import type { FailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import { abortedWithClient, type Exchange } from '@agent-service/http/replies/exchange';
 import type { Reply } from '@agent-service/http/replies/reply';
 import { createAmbiguityCheck } from '@agent-service/http/requests/ambiguity';
@@ -18,25 +19,50 @@ export interface PipelineDeps {
   /** The origin of the portal's pages; undefined where it is that of the address which the browser asked. */
   readonly origin: string | undefined;
   readonly trustedProxies: BlockList;
+  readonly failures: FailedAuthentications;
 }
 
 const checkUnambiguous = createAmbiguityCheck(['Cookie', 'Origin', 'X-CSRF-Token', 'Idempotency-Key']);
 
 /** The checks of every request, in this order: it is unambiguous, of this origin, and of a session whose page sent it. */
-export async function admit(
-  exchange: Exchange,
-  access: PortalRoute['access'],
-  { backends, origin }: PipelineDeps,
-): Promise<Session | undefined> {
+export async function admit(exchange: Exchange, access: PortalRoute['access'], deps: PipelineDeps): Promise<Session | undefined> {
   const { request } = exchange;
+  const { backends, origin } = deps;
   checkUnambiguous(request);
   if (changesState(request)) requireSameOrigin(request, origin);
   if (access === 'everyone') return undefined;
-  const session = await callFor(exchange, () => backends.sessions.resume(backends.cookie.read(request)));
+  const token = backends.cookie.read(request);
+  const session = await limited(exchange, deps, () => callFor(exchange, () => backends.sessions.resume(token)));
   if (changesState(request)) requireCsrfToken(request, session.token);
   if (access === 'administrator' && session.user.role !== 'admin')
     throw new ServiceError('admin_required', { message: 'Only administrators may do this.' });
   return session;
+}
+
+const clientAddressOf = ({ request }: Exchange, { trustedProxies }: PipelineDeps): string =>
+  clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxies);
+
+/** Refusals of requests that prove nothing. Identity looks each of them up. */
+const unproven: readonly string[] = ['unauthorized', 'not_found', 'invalid_credentials', 'rate_limited'];
+
+/** Refuses an address with too many unproven requests before identity is asked, unless its session was valid lately. */
+async function limited<T>(exchange: Exchange, deps: PipelineDeps, work: () => Promise<T>): Promise<T> {
+  const { failures, backends } = deps;
+  const token = backends.cookie.read(exchange.request);
+  const addressOf = () => countedAddress(clientAddressOf(exchange, deps));
+  const refusal = failures.refusalOf(addressOf);
+  if (refusal && !backends.sessions.knows(token)) {
+    exchange.limits = refusal;
+    throw new ServiceError('rate_limited');
+  }
+  try {
+    return await work();
+  } catch (cause) {
+    const { code } = ServiceError.from(cause);
+    // Without a cookie there is nothing to look up.
+    if (unproven.includes(code) && (code !== 'unauthorized' || token !== '')) await failures.count(addressOf());
+    throw cause;
+  }
 }
 
 /** Runs calls of services with the id and the deadline of the request. */
@@ -57,7 +83,7 @@ export const createPipeline =
     const { request } = exchange;
     const session = await admit(exchange, route.access, deps);
     const body = await readInput(route, exchange);
-    const address = clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), deps.trustedProxies);
+    const address = clientAddressOf(exchange, deps);
     const input: PortalRequest = {
       exchange,
       body,
@@ -65,7 +91,8 @@ export const createPipeline =
       sessionToken: deps.backends.cookie.read(request),
       origin: originOf(request, deps.origin),
     };
-    return await callFor(exchange, () => route.handler({ ...input, session } as never, deps.backends), route.limitMs);
+    const handle = () => callFor(exchange, () => route.handler({ ...input, session } as never, deps.backends), route.limitMs);
+    return await (route.access === 'everyone' ? limited(exchange, deps, handle) : handle());
   };
 
 async function readInput({ body, method }: PortalRoute, { request }: Exchange): Promise<unknown> {

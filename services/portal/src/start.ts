@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { createClient, ServiceError } from '@agent-service/contracts';
 import { createApp } from '@agent-service/http/app';
+import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
+import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { createCors } from '@agent-service/http/replies/cors';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import { HeldBytes } from '@agent-service/http/replies/held-bytes';
@@ -13,7 +15,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
 import { BalancedPool } from 'undici';
 import type { PortalConfig } from './config.ts';
-import { createForwarder } from './forward/forward.ts';
+import { createForwarder, inFlightOfProcess } from './forward/forward.ts';
 import { forwardedPath, isForwarded } from './forward/path.ts';
 import { isDocumentPath, loadDocuments, loadPages } from './pages/pages.ts';
 import { createPipeline, type PipelineDeps } from './pipeline.ts';
@@ -28,7 +30,8 @@ const builtDocuments = fileURLToPath(new URL('../../../.cache/docs-site/.vitepre
 const connectLimitMs = 2_000;
 /** The head of a reply comes after the longest wait for an answer. */
 const headMarginMs = 10_000;
-const connectionsToGateway = 512;
+/** Of one address in a minute, with all users behind it. */
+const failuresOfAddress = { name: 'failed-requests', limit: 300 };
 
 /** Composes the service; resolves to its HTTP port. */
 export async function start(process: ProcessContext, config: PortalConfig): Promise<number> {
@@ -38,7 +41,8 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
   process.onStop('agents client', async () => agents.close());
   const gateways = new BalancedPool([...config.GATEWAY_URL], {
-    connections: connectionsToGateway,
+    // Each request that is under way has one, so that none waits for a connection of others.
+    connections: inFlightOfProcess,
     pipelining: 1,
     connect: { timeout: connectLimitMs },
   });
@@ -64,6 +68,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
     },
     origin,
     trustedProxies: config.TRUSTED_PROXIES,
+    failures: createFailedAuthentications(createLocalLimiter(), (address) => [{ key: address, policy: failuresOfAddress }]),
   };
   const forward = createForwarder({
     ...deps,

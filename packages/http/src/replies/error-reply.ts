@@ -1,6 +1,6 @@
 import { isPublicErrorCode, type PublicErrorCode, ServiceError } from '@agent-service/contracts';
+import { retryAfterSeconds } from '../limits/limits.ts';
 import type { Exchange } from './exchange.ts';
-import { retryAfterSeconds } from './limits.ts';
 import type { Reply } from './reply.ts';
 
 const unavailableRetryAfter = '1';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
 import type { Request, Response } from 'express';
-import type { Decision } from './limits.ts';
+import type { Decision } from '../limits/limits.ts';
 
 /** One request and its answer, with what became known about it on the way. */
 export class Exchange {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { ServiceError } from '@agent-service/contracts';
+import { limitHeaders } from '../limits/limits.ts';
 import { discardRest, hasUnreadBody } from '../requests/unread-body.ts';
 import type { Cors } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import type { HeldBytes } from './held-bytes.ts';
-import { limitHeaders } from './limits.ts';
 import { apiHeaders } from './security-headers.ts';
 
 const jsonType = 'application/json; charset=utf-8';

@@ -1,5 +1,5 @@
-import type { Limiter } from '@agent-service/http/replies/limits';
-import type { LocalLimiter } from './local-limiter.ts';
+import type { Limiter } from '@agent-service/http/limits/limits';
+import type { LocalLimiter } from '@agent-service/http/limits/local-limiter';
 
 const failuresBeforePause = 3;
 const pauseMs = 500;

@@ -1,10 +1,10 @@
-import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from '@agent-service/http/replies/limits';
+import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
+import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from '@agent-service/http/limits/limits';
+import { applyLimits, type Counter, createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { clientAddress, countedAddress, parseTrustedProxies } from '@agent-service/http/requests/client-address';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createFailedAuthentications } from './failed-authentications.ts';
 import { createFallbackLimiter } from './fallback-limiter.ts';
-import { applyLimits, type Counter, createLocalLimiter } from './local-limiter.ts';
 import { createRules } from './rules.ts';
 
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
@@ -62,12 +62,12 @@ describe('a counter that is only checked', () => {
 });
 
 describe('failed authentications', () => {
-  const rules = { forFailedAuthentication: (address: string) => [rule(address, 3)] };
+  const rulesOf = (address: string) => [rule(address, 3)];
 
   test('refuse what is new from an address that used its failures up, until its window ends', async () => {
     let nowMs = 0;
     const now = () => nowMs;
-    const failures = createFailedAuthentications(createLocalLimiter(now), rules, now);
+    const failures = createFailedAuthentications(createLocalLimiter(now), rulesOf, now);
     for (let i = 0; i < 2; i++) await failures.count('a');
     expect(failures.refusalOf(() => 'a')).toBeUndefined();
     await failures.count('a');
@@ -79,7 +79,7 @@ describe('failed authentications', () => {
   });
 
   test('of any number of addresses are remembered within bounds', async () => {
-    const failures = createFailedAuthentications(createLocalLimiter(), { forFailedAuthentication: (address) => [rule(address, 1)] });
+    const failures = createFailedAuthentications(createLocalLimiter(), (address) => [rule(address, 1)]);
     for (let i = 0; i < 12_000; i++) await failures.count(`address-${i}`);
     const remembered = Array.from({ length: 12_000 }, (_, i) => failures.refusalOf(() => `address-${i}`)).filter(Boolean);
     expect(remembered).toHaveLength(10_000);

@@ -1,4 +1,4 @@
-import { type Decision, hashTag, type Limiter, type Rule, windowMs } from '@agent-service/http/replies/limits';
+import { type Decision, hashTag, type Limiter, type Rule, windowMs } from '@agent-service/http/limits/limits';
 import type { RedisClient, RedisConnections } from '@agent-service/queues';
 import { type Batcher, createBatcher, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
-import type { Policy, Rule } from '@agent-service/http/replies/limits';
+import type { Policy, Rule } from '@agent-service/http/limits/limits';
 
 /** The kind of limit that a request counts against. */
 export type Cost = 'read' | 'write' | 'message' | 'token';

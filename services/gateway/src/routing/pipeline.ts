@@ -1,13 +1,13 @@
 import { type CallContext, type Principal, type Scope, ServiceError, scopesOfRole, withCall } from '@agent-service/contracts';
+import type { FailedAuthentications } from '@agent-service/http/limits/failed-authentications';
+import type { Decision, Limiter, Rule } from '@agent-service/http/limits/limits';
 import { abortedWithClient, type Exchange } from '@agent-service/http/replies/exchange';
 import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
-import type { Decision, Limiter, Rule } from '@agent-service/http/replies/limits';
 import type { Reply } from '@agent-service/http/replies/reply';
 import { createAmbiguityCheck } from '@agent-service/http/requests/ambiguity';
 import { readBody, refuseBody } from '@agent-service/http/requests/body';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { bearerToken } from '../auth/authorization-header.ts';
-import type { FailedAuthentications } from '../limits/failed-authentications.ts';
 import type { Rules } from '../limits/rules.ts';
 import { deprecationHeaders } from './deprecation.ts';
 import { idempotencyKey, readInput } from './input.ts';

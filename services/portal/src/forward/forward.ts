@@ -34,7 +34,9 @@ const replyHeaders = [
 const bodyOfRequest: Omit<BodyLimits, 'values'> = { bytes: 1024 * 1024, withinMs: 60_000 };
 /** Streams included: more than a few open tabs need. */
 const inFlightOfSession = 24;
-const inFlightOfProcess = 2_000;
+/** So that one organization, with all of its sessions, cannot use up what the process has. */
+const inFlightOfOrganization = 200;
+export const inFlightOfProcess = 2_000;
 /** A gateway sends something every 15 s on each stream. */
 const quietLimitMs = 60_000;
 
@@ -54,7 +56,7 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     const method = methods.find((name) => name === exchange.request.method);
     if (!method) throw new ServiceError('method_not_allowed', { message: `This path has the methods ${methods.join(', ')}.` });
     const session = (await admit(exchange, 'session', deps)) as Session;
-    const release = inFlight.begin(session.id);
+    const release = inFlight.begin(session);
     let isHandedOver = false;
     try {
       const body = await readForwardedBody(exchange, session, deps.heldBytes);
@@ -69,30 +71,40 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
   };
 }
 
-/** Bounds the requests under way of each session, so that one browser cannot take every connection to the gateways. */
+/** Bounds the requests under way of each session and organization, so that one of them cannot take every connection to the gateways. */
 class InFlight {
-  readonly #bySession = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
   #all = 0;
 
   /** Counts a request until the returned function is called. */
-  begin(sessionId: string): () => void {
-    const own = this.#bySession.get(sessionId) ?? 0;
-    if (own >= inFlightOfSession)
+  begin({ id, organizationId }: Pick<Session, 'id' | 'organizationId'>): () => void {
+    if (this.#countOf(id) >= inFlightOfSession)
       throw new ServiceError('rate_limited', {
         message: 'Too many requests of this session are under way. Close other tabs, or wait a moment.',
       });
+    if (this.#countOf(organizationId) >= inFlightOfOrganization)
+      throw new ServiceError('rate_limited', { message: 'Too many requests of this organization are under way. Wait a moment.' });
     if (this.#all >= inFlightOfProcess) throw new ServiceError('unavailable');
-    this.#all += 1;
-    this.#bySession.set(sessionId, own + 1);
+    this.#add([id, organizationId], 1);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      this.#all -= 1;
-      const left = (this.#bySession.get(sessionId) ?? 1) - 1;
-      if (left > 0) this.#bySession.set(sessionId, left);
-      else this.#bySession.delete(sessionId);
+      this.#add([id, organizationId], -1);
     };
+  }
+
+  #countOf(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  #add(names: readonly string[], change: 1 | -1): void {
+    this.#all += change;
+    for (const name of names) {
+      const count = this.#countOf(name) + change;
+      if (count > 0) this.#counts.set(name, count);
+      else this.#counts.delete(name);
+    }
   }
 }
 

@@ -17,6 +17,8 @@ export interface Sessions {
   resume(token: string): Promise<Session>;
   /** A token of the public API for the session's user. */
   apiToken(session: Session, environment: Environment): Promise<string>;
+  /** True if the token was that of a valid session when this process last asked. */
+  knows(token: string): boolean;
   /** Makes the process forget what it knows of a session that ended or changed. */
   forget(token: string): void;
 }
@@ -53,6 +55,11 @@ class AnswerCache<Value> {
     return entry.value;
   }
 
+  /** Also where the answer is too old to be used. */
+  has(key: string): boolean {
+    return this.#known.has(key);
+  }
+
   delete(key: string): void {
     this.#known.delete(key);
   }
@@ -71,6 +78,7 @@ export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession
 
   return {
     forget,
+    knows: (token) => token !== '' && sessions.has(idOf(token)),
     async resume(token) {
       if (token === '') throw new ServiceError('unauthorized');
       return await sessions.get(idOf(token), async () => {

@@ -1,5 +1,5 @@
-import { type Decision, type Limiter, type LimitState, type Rule, windowMs } from '@agent-service/http/replies/limits';
 import { LRUCache } from 'lru-cache';
+import { type Decision, type Limiter, type LimitState, type Rule, windowMs } from './limits.ts';
 
 export interface Counter {
   readonly count: number;

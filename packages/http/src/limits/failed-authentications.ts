@@ -1,6 +1,5 @@
-import { type Decision, type Limiter, remaining } from '@agent-service/http/replies/limits';
 import { LRUCache } from 'lru-cache';
-import type { Rules } from './rules.ts';
+import { type Decision, type Limiter, type Rule, remaining } from './limits.ts';
 
 const maxAddresses = 10_000;
 
@@ -11,12 +10,12 @@ export interface FailedAuthentications {
 }
 
 /**
- * All gateways count the failures of an address together. Each remembers the addresses whose limit is exhausted, so that a valid
- * request reads no counter. A gateway learns of an exhausted limit with the first failure that it counts itself.
+ * Counts the failures of each address with the limiter, whose counters processes may share. Each process remembers the addresses whose limit
+ * is exhausted, so that a valid request reads no counter. It learns of an exhausted limit with the first failure that it counts itself.
  */
 export function createFailedAuthentications(
   limiter: Limiter,
-  rules: Pick<Rules, 'forFailedAuthentication'>,
+  rulesOf: (address: string) => readonly Rule[],
   now: () => number = () => performance.now(),
 ): FailedAuthentications {
   const exhausted = new LRUCache<string, { readonly decision: Decision; readonly endsAtMs: number }>({ max: maxAddresses });
@@ -31,7 +30,7 @@ export function createFailedAuthentications(
       return undefined;
     },
     async count(address) {
-      const decision = await limiter.take(rules.forFailedAuthentication(address));
+      const decision = await limiter.take(rulesOf(address));
       const [state] = decision.states;
       if (state && remaining(state) === 0) exhausted.set(address, { decision, endsAtMs: now() + state.resetMs });
     },
