@@ -72,6 +72,11 @@ describe('authentication', () => {
     const { keys } = await identity.gateway.listSigningKeys({});
     expect(keys.map((key) => key.kid)).toContain(kid);
     expect(keys.length).toBeGreaterThan(1);
+    const rotations = () =>
+      withDatabase(identity.url, (client) =>
+        client.query("select target_id from identity.audit_entries where organization_id = 'service' and action = 'signing_key.rotated'"),
+      );
+    await until('it stands in the audit log', async () => (await rotations()).rows.some((row) => row.target_id === kid));
   });
 
   test('a revoked signing key verifies no token, is not published, and is in the audit log', async () => {

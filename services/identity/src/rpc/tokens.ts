@@ -185,10 +185,17 @@ export const listSigningKeys = ({ signingKeys }: IdentityDeps): RpcOf<'identity'
   },
 });
 
-export const rotateSigningKey = ({ signingKeys }: IdentityDeps): RpcOf<'identity', 'rotateSigningKey'> => ({
+/** A second rotation before the new key signs is the same rotation, and is in the audit log as well. */
+export const rotateSigningKey = ({ store, signingKeys, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateSigningKey'> => ({
   allow: operators,
-  async handle() {
-    return { kid: await signingKeys.rotate() };
+  async handle(_request, call) {
+    const kid = await signingKeys.rotate();
+    const target = { type: 'signing_key', id: kid };
+    await store.transaction(({ sql }) =>
+      writeAudit(sql, call, { action: 'signing_key.rotated', organizationId: serviceChain, environment: '', target }),
+    );
+    auditRelay.nudge();
+    return { kid };
   },
 });
 
