@@ -64,8 +64,9 @@ export const createAgent = (deps: AgentsDeps): RpcOf<'agents', 'createAgent'> =>
     const { sourceTemplateId } = request;
     const tenant = tenantOf(call);
     // The caller adapts the tables of a duplicated template later.
-    if (sourceTemplateId === '') await checkScope(deps.sources, tenant, definition.tables);
+    const refusal = sourceTemplateId === '' ? await refusalOfScope(deps, tenant, definition.tables) : undefined;
     const response = await once(deps.store, call, async ({ sql, em }) => {
+      if (refusal !== undefined) throw refusal;
       const at = deps.now();
       const agent = createDraft(definition, { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId });
       await insertAgent(em, tenant, agent);
@@ -77,6 +78,13 @@ export const createAgent = (deps: AgentsDeps): RpcOf<'agents', 'createAgent'> =>
     return response;
   },
 });
+
+/**
+ * What is wrong with the tables; undefined if nothing is. The data source is asked outside of the transaction, and the refusal is thrown in
+ * it: a repeat of a request that had its effect gets the outcome of then, although a table was renamed since.
+ */
+const refusalOfScope = ({ sources }: AgentsDeps, tenant: Tenant, tables: readonly string[] | undefined): Promise<unknown> =>
+  checkScope(sources, tenant, tables).catch((cause: unknown) => cause);
 
 const recordDuplicate = (sql: Sql, call: Call, { id, name, sourceTemplateId }: Agent): Promise<void> =>
   writeAudit(sql, call, {
@@ -97,10 +105,11 @@ export const updateAgent = (deps: AgentsDeps): RpcOf<'agents', 'updateAgent'> =>
   allow: callers({ scope: 'agents:write' }),
   async handle(request, call) {
     const update: Update = { agentId: request.agentId, changes: fromUpdateRequest(request), ifVersions: request.ifVersions };
-    await checkScope(deps.sources, tenantOf(call), update.changes.tables);
-    const response = await once(deps.store, call, async (transaction) => ({
-      agent: toAgentMessage(await applyUpdate(deps, transaction, call, update)),
-    }));
+    const refusal = await refusalOfScope(deps, tenantOf(call), update.changes.tables);
+    const response = await once(deps.store, call, async (transaction) => {
+      if (refusal !== undefined) throw refusal;
+      return { agent: toAgentMessage(await applyUpdate(deps, transaction, call, update)) };
+    });
     nudgeRelays(deps);
     return response;
   },

@@ -143,13 +143,10 @@ export const loadKeys = (sql: Sql, keyed: readonly Keyed[]): Promise<KeyRow[]> =
 /** The situations of the messages of a batch, in its order. */
 export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<Situation[]> {
   const numbered = messages.map((message, n) => ({ ...message, n }));
-  const [rows, keys] = await Promise.all([
-    sql<SituationRow>(situations, [toJson(situationColumns, numbered)]),
-    loadKeys(
-      sql,
-      numbered.filter(({ idempotencyScope }) => idempotencyScope !== ''),
-    ),
-  ]);
+  const rows = await sql<SituationRow>(situations, [toJson(situationColumns, numbered)]);
+  // Afterwards: a message that makes the conversation busy is known by its key as well.
+  const keyed = numbered.filter(({ idempotencyScope }) => idempotencyScope !== '');
+  const keys = await loadKeys(sql, keyed);
   const keyOf = new Map(keys.map((key) => [key.n, key]));
   return messages.map((message, n) => toSituation(message, rows[n] as SituationRow, keyOf.get(n)));
 }
