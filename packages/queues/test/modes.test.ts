@@ -98,16 +98,6 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     expect(received).toEqual(['a', 'last', 'b', 'c', 'd']);
   });
 
-  test('a delayed job runs when it is due', async () => {
-    const done = Promise.withResolvers<number>();
-    const added = performance.now();
-    await producer.add([{ payload: answerJob('later'), delayMs: 300 }]);
-    // Without a worker it stays where it is, however long the count takes.
-    expect(await producer.counts()).toEqual({ waiting: 0, active: 0, delayed: 1 });
-    await startWorker(process, redis, 'answer', { concurrency: 1, drainMs: 100, handle: async () => done.resolve(performance.now()) });
-    expect((await done.promise) - added).toBeGreaterThan(290);
-  });
-
   test('messages arrive in order, and on their channel only', async () => {
     const received: number[] = [];
     const others: number[] = [];

@@ -8,19 +8,40 @@ import { createDeliver } from './deliver.ts';
 const deliveryOf = (organizationId: string, n: number) =>
   ({ organizationId, environment: 'live', deliveryId: `${organizationId}_${n}`, dispatch: 1 }) as const;
 
-test('a report that does not return keeps the outcomes of no other tenant waiting', async () => {
+const agentOf = () => {
   const agent = new MockAgent();
   agent.disableNetConnect();
   agent.get('https://receiver.example').intercept({ path: '/', method: 'POST' }).reply(200, 'ok').persist();
+  return agent;
+};
+const attempt = { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], receivedAtMs: '0', attempt: 1 };
+const processOf = () => ({ metrics: createMetrics('test'), logger: createLogger('test', 'silent') }) as unknown as ProcessContext;
+
+test('an outcome is reported with the URL that the attempt was sent to', async () => {
+  const agent = agentOf();
+  const reported: object[] = [];
+  const webhooks = {
+    beginDelivery: async ({ items }: { items: object[] }) => ({ results: items.map(() => ({ begun: attempt })) }),
+    async endDelivery({ items }: { items: object[] }) {
+      reported.push(...items);
+      return {};
+    },
+  } as unknown as Client<'webhooks'>;
+  const deliver = createDeliver({ process: processOf(), webhooks, agent });
+  await deliver({ job: 'job', deliveries: [deliveryOf('org_a', 1)] }, new AbortController().signal);
+  expect(reported).toEqual([expect.objectContaining({ url: attempt.url, answer: expect.objectContaining({ status: 200 }) })]);
+  await agent.close();
+});
+
+test('a report that does not return keeps the outcomes of no other tenant waiting', async () => {
+  const agent = agentOf();
   const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
   let isSilent = true;
   let isWaiting = false;
   const reported = new Set<string>();
   const webhooks = {
     beginDelivery: async ({ items }: { items: object[] }) => ({
-      results: items.map(() => ({
-        begun: { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], receivedAtMs: '0', attempt: 1 },
-      })),
+      results: items.map(() => ({ begun: attempt })),
     }),
     async endDelivery({ items }: { items: { delivery: { organizationId: string; deliveryId: string } }[] }) {
       if (isSilent && items.some(({ delivery }) => delivery.organizationId === 'org_stuck')) {
@@ -32,8 +53,7 @@ test('a report that does not return keeps the outcomes of no other tenant waitin
       return {};
     },
   } as unknown as Client<'webhooks'>;
-  const process = { metrics: createMetrics('test'), logger: createLogger('test', 'silent') } as unknown as ProcessContext;
-  const deliver = createDeliver({ process, webhooks, agent });
+  const deliver = createDeliver({ process: processOf(), webhooks, agent });
   const { signal } = new AbortController();
   const stuck = deliver({ job: 'stuck', deliveries: [deliveryOf('org_stuck', 1)] }, signal);
   await until('the report is on its way', () => isWaiting);

@@ -66,7 +66,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
       attempt: attempt.attempt,
       outcome: label,
     });
-    await report({ ...key, ...toMessage(outcome) });
+    await report({ ...key, url: attempt.url, ...toMessage(outcome) });
   }
 
   return async ({ deliveries }, stopping) => {

@@ -7,8 +7,8 @@ import {
   claimDueChecks,
   claimUnconfirmed,
   type DispatchedDelivery,
-  type DispatchedKey,
   dispatchDue,
+  distinctWebhooks,
   returnToQueue,
   scheduleChecks,
   type UnconfirmedDelivery,
@@ -21,16 +21,10 @@ const webhooksABatch = 500;
 const webhooksAJob = 8;
 const recoveredABatch = 500;
 
-export interface ScheduledRetry extends DispatchedKey {
-  delayMs: number;
-}
-
 /** Dispatches the waiting deliveries of webhooks, as jobs for the dispatchers. */
 export interface Dispatch {
   /** Dispatches due deliveries of these webhooks as far as their lanes have room. Returns at once. */
   nudge(webhooks: Iterable<WebhookKey>): void;
-  /** Adds a delayed job for each delivery, which wakes its webhook's queue when the retry is due. Returns at once. */
-  schedule(retries: readonly ScheduledRetry[]): void;
 }
 
 interface DispatchOptions {
@@ -43,16 +37,14 @@ interface DispatchOptions {
 /** Calls during a round make the next round. Failures are logged only: the rows are the truth, and the recovery sweep reads them. */
 export function createDispatch({ process, store, jobs, now }: DispatchOptions): Dispatch {
   const waiting = new Map<string, WebhookKey>();
-  let retries: ScheduledRetry[] = [];
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
-    while (waiting.size > 0 || retries.length > 0) {
-      const [webhooks, scheduled] = [takeWaiting(), retries];
-      retries = [];
+    while (waiting.size > 0) {
+      const webhooks = takeWaiting();
       try {
-        const dispatched = webhooks.length > 0 ? await dispatchDue(store.sql, assignJobs(webhooks), now()) : [];
-        await jobs.add([...toJobs(dispatched).map((payload) => ({ payload })), ...scheduled.map(toDelayedJob)]);
+        const dispatched = await dispatchDue(store.sql, assignJobs(webhooks), now());
+        await jobs.add(toJobs(dispatched).map((payload) => ({ payload })));
       } catch (cause) {
         process.logger.warn({ event: 'deliveries_not_dispatched', webhooks: webhooks.length, err: cause });
       }
@@ -79,10 +71,6 @@ export function createDispatch({ process, store, jobs, now }: DispatchOptions): 
       for (const webhook of webhooks) waiting.set(webhookKeyText(webhook), webhook);
       if (waiting.size > 0) start();
     },
-    schedule(more) {
-      retries.push(...more);
-      if (retries.length > 0) start();
-    },
   };
 }
 
@@ -101,31 +89,24 @@ function assignJobs(webhooks: readonly WebhookKey[]): WebhookJobs[] {
 /** The jobs of these deliveries, each once. */
 function toJobs(dispatched: readonly DispatchedDelivery[]): DeliveriesJob[] {
   const byJob = Map.groupBy(dispatched, ({ job }) => job);
-  return [...byJob].map(([job, deliveries]) => toJob(job, deliveries));
+  return [...byJob].map(([job, deliveries]) => ({
+    job,
+    deliveries: deliveries.map(({ organizationId, environment, deliveryId, dispatch }) => ({
+      organizationId,
+      environment,
+      deliveryId,
+      dispatch,
+    })),
+  }));
 }
-
-const toJob = (job: string, deliveries: readonly DispatchedKey[]): DeliveriesJob => ({
-  job,
-  deliveries: deliveries.map(({ organizationId, environment, deliveryId, dispatch }) => ({
-    organizationId,
-    environment,
-    deliveryId,
-    dispatch,
-  })),
-});
-
-const toDelayedJob = ({ delayMs, ...delivery }: ScheduledRetry) => ({
-  payload: toJob(`${delivery.deliveryId}-${delivery.dispatch}`, [delivery]),
-  delayMs,
-});
 
 interface RecoveryOptions extends Omit<DispatchOptions, 'process'> {
   readonly dispatch: Dispatch;
 }
 
 /**
- * A sweep that dispatches deliveries whose job is lost: Redis was emptied, or a process died between commit and queue, or with deliveries in
- * flight. A step resolves to 0 unless there may be more at once.
+ * A sweep that dispatches retries when they are due, and deliveries whose job is lost: Redis was emptied, or a process died between commit and
+ * queue, or with deliveries in flight. A step resolves to 0 unless there may be more at once.
  */
 export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions): () => Promise<number> {
   async function checkQueues(): Promise<number> {
@@ -149,10 +130,11 @@ export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions):
   }
 
   async function returnLost(deliveries: readonly UnconfirmedDelivery[]): Promise<void> {
-    const webhooks = await store.transaction(async ({ sql }) => {
-      const returned = await returnToQueue(sql, deliveries);
-      await scheduleChecks(sql, returned, now());
-      return returned;
+    const webhooks = distinctWebhooks(deliveries);
+    await store.transaction(async ({ sql }) => {
+      // Locks the webhooks before their deliveries, as the end of an attempt does.
+      await scheduleChecks(sql, webhooks, now());
+      await returnToQueue(sql, deliveries);
     });
     dispatch.nudge(webhooks);
   }

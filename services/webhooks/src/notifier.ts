@@ -92,10 +92,13 @@ export function createMailer(
   };
 }
 
+/** The commands by which a mail server takes the recipients and the message. It refuses the service, and not the mail, at those before. */
+const mailCommands = ['RCPT TO', 'DATA'];
+
 /** The mail server refuses this mail for good. */
 function isPermanent(cause: unknown): boolean {
-  const { responseCode } = (cause ?? {}) as { responseCode?: number };
-  return responseCode !== undefined && responseCode >= 500;
+  const { responseCode = 0, command = '' } = (cause ?? {}) as { responseCode?: number; command?: string };
+  return responseCode >= 500 && mailCommands.includes(command);
 }
 
 interface DisabledMail {

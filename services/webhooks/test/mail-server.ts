@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { SMTPServer } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 export interface ReceivedMail {
   from: string;
@@ -14,8 +14,8 @@ export interface MailServer {
   stop(): Promise<void>;
 }
 
-/** A real SMTP server that keeps what it is given. */
-export async function mailServer(): Promise<MailServer> {
+/** A real SMTP server that keeps what it is given, unless the options refuse it. */
+export async function mailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -33,6 +33,7 @@ export async function mailServer(): Promise<MailServer> {
         callback();
       });
     },
+    ...options,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   return {

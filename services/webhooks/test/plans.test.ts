@@ -1,7 +1,7 @@
 import { migrate, type Store, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findAttempts, findWaitingWebhooks, lockInFlight, saveDelivered, saveEnded } from '../src/store/attempts.ts';
+import { findAttempts, lockInFlight, saveDelivered, saveEnded } from '../src/store/attempts.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths } from '../src/store/months.ts';
 import { claimNotice } from '../src/store/notices.ts';
@@ -26,7 +26,6 @@ const endpoints = Array.from({ length: 100 }, (_, n) => ({ ...tenant, webhookId:
 /** Every sweep's statements, and those that look deliveries up. */
 const steps: Record<string, () => Promise<unknown>> = {
   findAttempts: () => findAttempts(store.sql, jobs('armed')),
-  findWaitingWebhooks: () => findWaitingWebhooks(store.sql, jobs('waiting'), now),
   saveDelivered: () =>
     saveDelivered(
       store.sql,

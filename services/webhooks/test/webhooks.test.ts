@@ -58,6 +58,20 @@ test('a secret is generated or the caller’s own, returned by creation and rota
   for (const secret of [own, generated, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
 });
 
+test('a repeat gets the outcome of the first request, although its address is refused by now', async () => {
+  const permissive = await boot({
+    now: () => clock,
+    settings: { WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8', DATABASE_URL: webhooks.databaseUrl },
+  });
+  const privately = { url: 'https://10.1.2.3/in', events, active: true };
+  const makeAt = ({ gateway }: BootedService, scope: string) =>
+    as(() => gateway.createEndpoint(privately), { scope: `${organizationId}:${scope}`, fingerprint: 'f' });
+  const first = await makeAt(permissive, 'made');
+  await permissive.stop();
+  expect(await makeAt(webhooks, 'made')).toEqual(first);
+  expect(await refusal(makeAt(webhooks, 'new'))).toEqual(['invalid_request', 'url']);
+});
+
 test('an invalid webhook is refused, and the error names the field', async () => {
   const long = 'x'.repeat(256);
   expect(await refusal(create({ url: 'http://hooks.example.com/' }))).toEqual(['invalid_request', 'url']);

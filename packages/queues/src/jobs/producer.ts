@@ -10,7 +10,6 @@ interface NewJob<Payload> {
   readonly payload: Payload;
   /** Lower goes first, equal priorities in the order of arrival. A job without a priority goes before all others. */
   readonly priority?: number;
-  readonly delayMs?: number;
   /** The trace that the job belongs to. */
   readonly traceparent?: string;
 }
@@ -100,12 +99,11 @@ const chunk = 100;
 
 const leaveNothing = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 
-function optionsOf<Payload>(jobId: string, { priority, delayMs, traceparent }: NewJob<Payload>): BulkJobOptions {
+function optionsOf<Payload>(jobId: string, { priority, traceparent }: NewJob<Payload>): BulkJobOptions {
   return {
     ...leaveNothing,
     jobId,
     ...(priority === undefined ? {} : { priority }),
-    ...(delayMs === undefined ? {} : { delay: Math.max(0, delayMs) }),
     ...(traceparent && isRecording() ? { telemetry: { metadata: JSON.stringify({ traceparent }) } } : {}),
   };
 }

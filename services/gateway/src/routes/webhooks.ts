@@ -125,7 +125,8 @@ export const rotateWebhookSecret = route({
   path: '/v1/webhooks/{webhook_id}/rotate-secret',
   operationId: 'rotateWebhookSecret',
   summary: 'Give a webhook a new secret',
-  description: 'The secret before signs along for 24 hours.',
+  description:
+    'The secret before signs along for 24 hours in `webhook-signature`. `X-Service-Signature` is made with the new secret alone: let a receiver that verifies only this header accept both secrets first, and name the new one in `secret`.',
   tag: 'Webhooks',
   auth: 'token',
   scope: 'webhooks:write',

@@ -61,7 +61,7 @@ export const rotatedSecret = z
   .strictObject({
     id: z.string().meta({ example: example.id }),
     secret: z.string().meta({ description: 'Shown here and never again.', example: example.secret }),
-    previous_secret_until: at().meta({ description: 'Until when the secret before signs along.' }),
+    previous_secret_until: at().meta({ description: 'Until when the secret before signs along in `webhook-signature`.' }),
   })
   .meta({ id: 'RotatedWebhookSecret' });
 

@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EndingDelivery, endAttempts, type Outcome } from './attempts.ts';
-import { healthy } from './health.ts';
+import { type Health, healthy } from './health.ts';
 
 const answer = (status: number, retryAfterMs = 0): Outcome => ({ kind: 'answered', status, body: '', retryAfterMs, durationMs: 1 });
 const delivery = (outcome: Outcome, more: Partial<EndingDelivery> = {}): EndingDelivery => ({
   webhook: 'a',
   health: healthy,
   isExpected: true,
+  isUrlCurrent: true,
   attemptsMade: 0,
   lastFailureAt: null,
   test: false,
@@ -42,8 +43,37 @@ test('the sixth failure is final, and a returned delivery does not count as an a
 test('410 ends its delivery, disables the webhook and drops its retries', () => {
   const { ends, webhooks } = settle(delivery(answer(500)), delivery(answer(410)), delivery(answer(500), { webhook: 'b' }));
   expect(ends.map(({ state }) => state)).toEqual(['dropped', 'failed', 'waiting']);
-  expect(webhooks.get('a')?.after.status).toBe('disabled');
-  expect(webhooks.get('b')?.after.status).toBe('healthy');
+  expect(webhooks.get('a')).toMatchObject({ after: { status: 'disabled' }, disabledBy: 1 });
+  expect(webhooks.get('b')).toMatchObject({ after: { status: 'healthy' }, disabledBy: null });
+});
+
+test('the delivery that disabled a webhook is named, and no later one of the batch', () => {
+  const { webhooks } = settle(delivery(answer(410)), delivery(answer(500)), delivery(answer(410)));
+  expect(webhooks.get('a')).toMatchObject({ after: { status: 'disabled' }, disabledBy: 0 });
+});
+
+const failing: Health = { status: 'failing', failingSince: 500, firstFailureAt: 100, failedEvents: 2 };
+
+test('an answer from a former URL leaves the health alone, and a failure is retried at the new one, a 410 too', () => {
+  const settleFormer = (status: number, more: Partial<EndingDelivery> = {}) =>
+    settle(delivery(answer(status), { isUrlCurrent: false, health: failing, lastFailureAt: 7, ...more }));
+  for (const status of [200, 410, 500]) expect(settleFormer(status).webhooks.get('a')).toMatchObject({ after: failing, disabledBy: null });
+  expect(settleFormer(200).ends[0]).toMatchObject({ state: 'delivered' });
+  // The next failure is the first one that the webhook counts of this delivery.
+  for (const status of [410, 500]) {
+    expect(settleFormer(status).ends[0]).toEqual({ state: 'waiting', dueAt: 61_000, attemptsMade: 1, failedAt: 7 });
+  }
+  expect(settleFormer(410, { attemptsMade: 5 })).toMatchObject({ ends: [{ state: 'failed', attemptsMade: 6 }] });
+  const tested = settleFormer(410, { test: true });
+  expect(tested.ends[0]).toMatchObject({ state: 'failed' });
+  expect(tested.webhooks.get('a')?.after).toEqual(failing);
+});
+
+test('an outcome from before a deactivation leaves the health of the webhook alone that is active again', () => {
+  for (const status of [200, 410, 500]) {
+    const { webhooks } = settle(delivery(answer(status), { isExpected: false, health: failing }));
+    expect(webhooks.get('a')).toMatchObject({ after: failing, disabledBy: null });
+  }
 });
 
 test('a delivery of an inactive webhook is not retried', () => {
@@ -70,6 +100,7 @@ test('in any batch every delivery ends or waits, and its webhook is checked when
       outcome,
       webhook: fc.constantFrom('a', 'b', 'c'),
       isExpected: fc.boolean(),
+      isUrlCurrent: fc.boolean(),
       attemptsMade: fc.integer({ min: 0, max: 5 }),
       test: fc.boolean(),
     }),
@@ -78,10 +109,12 @@ test('in any batch every delivery ends or waits, and its webhook is checked when
   fc.assert(
     fc.property(deliveries, (batch) => {
       const { ends, webhooks } = settle(...batch.map(({ outcome: each, ...rest }) => delivery(each, rest)));
-      for (const [name, { dueAt, after }] of webhooks) {
+      for (const [name, { dueAt, after, disabledBy }] of webhooks) {
         const due = ends.flatMap((end, index) => (batch[index]?.webhook === name && end.state === 'waiting' ? [end.dueAt] : []));
         expect(dueAt).toBe(due.length > 0 ? Math.min(...due) : null);
         if (after.status === 'disabled') expect(due).toEqual([]);
+        expect(after.status === 'disabled').toBe(disabledBy !== null);
+        if (disabledBy !== null) expect(batch[disabledBy]).toMatchObject({ webhook: name, isExpected: true, isUrlCurrent: true });
       }
     }),
   );

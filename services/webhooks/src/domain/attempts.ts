@@ -23,6 +23,8 @@ export interface InFlightDelivery {
   readonly lastFailureAt: number | null;
   /** A test is attempted once and does not change the webhook's health. */
   readonly test: boolean;
+  /** False if the webhook was deactivated or deleted: the delivery is not retried. */
+  readonly isExpected: boolean;
 }
 
 export type DeliveryEnd =
@@ -34,46 +36,51 @@ interface AttemptResult {
   readonly health: Health;
 }
 
-function endAttempt(delivery: InFlightDelivery, health: Health, outcome: Outcome, at: number, random: number): AttemptResult {
-  if (outcome.kind === 'returned') {
-    return { delivery: { state: 'waiting', dueAt: at, attemptsMade: delivery.attemptsMade, failedAt: delivery.lastFailureAt }, health };
-  }
-  const attempt = delivery.attemptsMade + 1;
+function endAttempt(delivery: EndingDelivery, health: Health, at: number, random: number): AttemptResult {
+  const { outcome, attemptsMade, lastFailureAt, isUrlCurrent, test } = delivery;
+  if (outcome.kind === 'returned') return { delivery: { state: 'waiting', dueAt: at, attemptsMade, failedAt: lastFailureAt }, health };
+  const attempt = attemptsMade + 1;
   const verdict = classifyOutcome(outcome);
   if (verdict === 'delivered') {
-    const end = { state: 'delivered', attemptsMade: attempt, failedAt: delivery.lastFailureAt } as const;
+    const end = { state: 'delivered', attemptsMade: attempt, failedAt: lastFailureAt } as const;
     return { delivery: end, health: healthAfter(delivery, health, { kind: 'succeeded' }) };
   }
+  // The receiver at a former URL is gone, so the delivery is retried at the present one.
+  const isDisabling = verdict === 'gone' && isUrlCurrent;
   const retryAfterMs = outcome.kind === 'answered' ? outcome.retryAfterMs : 0;
-  const dueAt = delivery.test || verdict === 'gone' ? undefined : nextAttemptAt({ attempt, retryAfterMs, at, random });
-  const event: HealthEvent =
-    verdict === 'gone'
-      ? { kind: 'gone', at }
-      : { kind: 'failed', at, previousFailureAt: delivery.lastFailureAt, last: dueAt === undefined };
-  const failure = { attemptsMade: attempt, failedAt: at };
+  const dueAt = test || isDisabling ? undefined : nextAttemptAt({ attempt, retryAfterMs, at, random });
+  const event: HealthEvent = isDisabling
+    ? { kind: 'gone', at }
+    : { kind: 'failed', at, previousFailureAt: lastFailureAt, last: dueAt === undefined };
+  // A failure that the health leaves out is not a previous one of the next.
+  const failure = { attemptsMade: attempt, failedAt: countsForHealth(delivery) ? at : lastFailureAt };
   return {
     delivery: dueAt === undefined ? { state: 'failed', ...failure } : { state: 'waiting', dueAt, ...failure },
     health: healthAfter(delivery, health, event),
   };
 }
 
-const healthAfter = ({ test }: InFlightDelivery, health: Health, event: HealthEvent): Health =>
-  test && event.kind !== 'gone' ? health : nextHealth(health, event);
+/** True if the outcome says something about the webhook as it is now. */
+const countsForHealth = ({ isExpected, isUrlCurrent }: EndingDelivery): boolean => isExpected && isUrlCurrent;
+
+const healthAfter = (delivery: EndingDelivery, health: Health, event: HealthEvent): Health =>
+  !countsForHealth(delivery) || (delivery.test && event.kind !== 'gone') ? health : nextHealth(health, event);
 
 export interface EndingDelivery extends InFlightDelivery {
   /** Identifies the webhook within the batch. */
   readonly webhook: string;
   /** The webhook's health before the batch. */
   readonly health: Health;
-  /** False if the webhook was deactivated or deleted: the delivery is not retried. */
-  readonly isExpected: boolean;
+  /** False if the webhook has another URL by now than the one that the attempt was sent to. */
+  readonly isUrlCurrent: boolean;
   readonly outcome: Outcome;
 }
 
 export interface WebhookChange {
-  before: Health;
   after: Health;
   isAttempted: boolean;
+  /** The delivery whose outcome disabled it, by its place in the batch. */
+  disabledBy: number | null;
   /** When the first of its retries is due. */
   dueAt: number | null;
 }
@@ -87,10 +94,17 @@ interface BatchResult {
 /** Applies a batch of outcomes to its deliveries and webhooks, as if they had come one after the other. */
 export function endAttempts(deliveries: readonly EndingDelivery[], at: number, random: () => number): BatchResult {
   const webhooks = new Map<string, WebhookChange>();
-  const tentative = deliveries.map(({ webhook, health: before, outcome, ...delivery }) => {
-    const change = webhooks.get(webhook) ?? { before, after: before, isAttempted: false, dueAt: null };
-    const { delivery: end, health } = endAttempt(delivery, change.after, outcome, at, random());
-    webhooks.set(webhook, { ...change, after: health, isAttempted: change.isAttempted || outcome.kind !== 'returned' });
+  const tentative = deliveries.map((delivery, index) => {
+    const { webhook, health: before, outcome } = delivery;
+    const change = webhooks.get(webhook) ?? { after: before, isAttempted: false, disabledBy: null, dueAt: null };
+    const { delivery: end, health } = endAttempt(delivery, change.after, at, random());
+    const isDisabled = health.status === 'disabled' && change.after.status !== 'disabled';
+    webhooks.set(webhook, {
+      ...change,
+      after: health,
+      isAttempted: change.isAttempted || outcome.kind !== 'returned',
+      disabledBy: isDisabled ? index : change.disabledBy,
+    });
     return end;
   });
   const ends = tentative.map((end, index) => dropUnexpected(end, deliveries[index] as EndingDelivery, webhooks));

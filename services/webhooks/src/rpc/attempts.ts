@@ -4,14 +4,12 @@ import { toStorable } from '@agent-service/contracts/text';
 import { classifyDatabaseFailure, type Sql, writeAudit } from '@agent-service/store';
 import { createBatcher, createSlowTenants, tenantName } from '@agent-service/work';
 import type { WebhooksDeps } from '../deps.ts';
-import type { ScheduledRetry } from '../dispatch.ts';
 import { classifyOutcome, endAttempts, type Outcome, type WebhookChange } from '../domain/attempts.ts';
 import {
   type AttemptRow,
   type DeliveredJob,
   type EndedDelivery,
   findAttempts,
-  findWaitingWebhooks,
   lockInFlight,
   recordDeliveryTimes,
   saveDelivered,
@@ -20,10 +18,10 @@ import {
   type WebhookUpdate,
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
-import { checkAfterMs, type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
+import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
-export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
+export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
   const openSecret = createSecretOpener(cipher);
   /** Deliveries of a webhook whose secret cannot be opened wait until it can; other webhooks are not affected. */
   const open = (tenant: Tenant, webhookId: string, sealed: string): string | undefined => {
@@ -42,8 +40,6 @@ export function beginDelivery({ store, cipher, dispatch, logger, now }: Webhooks
       const at = now();
       const rows = await findAttempts(store.sql, jobs);
       const attempts = new Map(rows.map((row) => [row.position, row]));
-      const others = jobs.filter((_, position) => !attempts.has(position));
-      if (others.length > 0) dispatch.nudge(await findWaitingWebhooks(store.sql, others, at));
       return {
         results: jobs.map((job, position) => {
           const row = attempts.get(position);
@@ -77,7 +73,6 @@ const previousSecretOf = ({ previousSecret, previousSecretUntil }: AttemptRow, a
 
 interface EndedBatch {
   webhooks: WebhookKey[];
-  retries: ScheduledRetry[];
   isAudited: boolean;
 }
 
@@ -102,7 +97,7 @@ export const endDelivery = (deps: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'
     async handle({ items }, call) {
       checkItems(items);
       const at = now();
-      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item), call }));
+      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item), url: item.url, call }));
       const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
       dispatch.nudge(delivered);
       await recordDeliveryTimes(store.sql, delivered, at);
@@ -119,6 +114,8 @@ interface EndingJob extends DispatchedKey {
   /** Its place among the items of its call. */
   position: number;
   outcome: Outcome;
+  /** Where the attempt was sent; empty from dispatchers of the version before. */
+  url: string;
   /** The call that reports the outcome. */
   call: Call;
 }
@@ -127,11 +124,10 @@ async function endBatch({ store, dispatch, auditRelay, now }: WebhooksDeps, batc
   // Two calls may report the same attempt: the first counts.
   const jobs = [...new Map(batch.toReversed().map((job) => [`${tenantName(job)}/${job.deliveryId}/${job.dispatch}`, job])).values()];
   const isShared = new Set(jobs.map(tenantName)).size > 1;
-  const { webhooks, retries, isAudited } = await store.transaction(async ({ sql }) => {
+  const { webhooks, isAudited } = await store.transaction(async ({ sql }) => {
     if (isShared) await sql(`select set_config('lock_timeout', $1, true)`, [String(sharedLockLimitMs)]);
     return await endInFlight(sql, jobs, now());
   });
-  dispatch.schedule(retries);
   dispatch.nudge(webhooks);
   if (isAudited) auditRelay.nudge();
   return batch.map(() => undefined);
@@ -142,32 +138,32 @@ const isDelivered = (job: EndingJob): job is EndingJob & DeliveredJob =>
 
 async function endInFlight(sql: Sql, jobs: readonly EndingJob[], at: number): Promise<EndedBatch> {
   const inFlight = await lockInFlight(sql, jobs);
-  if (inFlight.length === 0) return { webhooks: [], retries: [], isAudited: false };
+  if (inFlight.length === 0) return { webhooks: [], isAudited: false };
   const ending = inFlight.map((each) => {
-    const { outcome, call } = jobs[each.position] as EndingJob;
-    return { ...each, webhook: webhookKeyText(each), outcome, call };
+    const { outcome, url, call } = jobs[each.position] as EndingJob;
+    return { ...each, webhook: webhookKeyText(each), isUrlCurrent: url === '' || url === each.url, outcome, call };
   });
   const { ends, webhooks } = endAttempts(ending, at, Math.random);
   const ended = ending.map(({ organizationId, environment, deliveryId, outcome }, index): EndedDelivery => {
     return { organizationId, environment, deliveryId, outcome, end: ends[index] as EndedDelivery['end'] };
   });
-  const dispatches = await saveEnded(sql, ended, at);
+  await saveEnded(sql, ended, at);
   const keys = distinctWebhooks(inFlight);
   const changes = keys.map((key) => ({ key, ...(webhooks.get(webhookKeyText(key)) as WebhookChange) }));
   await saveWebhookHealth(sql, changes.map(toAfter), at);
-  const disabled = changes.filter(({ before, after }) => after.status === 'disabled' && before.status !== 'disabled');
-  for (const { key, after } of disabled) {
-    const last = ending.findLast(({ webhook }) => webhook === webhookKeyText(key));
-    if (last) await recordDisabled(sql, key, last, toTimestamp(after.failingSince ?? at), at);
-  }
-  return { webhooks: keys, retries: ended.flatMap((each) => toScheduledRetries(each, dispatches, at)), isAudited: disabled.length > 0 };
+  const disabled = changes.flatMap(({ key, after, disabledBy }) => {
+    const cause = disabledBy === null ? undefined : ending[disabledBy];
+    return cause ? [{ key, after, cause }] : [];
+  });
+  for (const { key, after, cause } of disabled) await recordDisabled(sql, key, cause, toTimestamp(after.failingSince ?? at), at);
+  return { webhooks: keys, isAudited: disabled.length > 0 };
 }
 
 const toAfter = ({ key, after, isAttempted, dueAt }: WebhookChange & { key: WebhookKey }): WebhookUpdate => ({
   ...key,
   health: after,
   isAttempted,
-  lookAt: dueAt === null ? null : dueAt + checkAfterMs,
+  lookAt: dueAt,
 });
 
 /** Adds an audit entry and a notice to the administrators, in the transaction that disables the webhook. */
@@ -189,16 +185,6 @@ async function recordDisabled(
   });
   const notice = { endpointId: webhookId, url, reason, failingSince, disabledAt: toTimestamp(at) } as const;
   await addNotice(sql, { organizationId, environment }, randomUUID(), notice, at);
-}
-
-/** Returned deliveries are due at once and need no delayed job. */
-function toScheduledRetries(
-  { organizationId, environment, deliveryId, end }: EndedDelivery,
-  dispatches: ReadonlyMap<string, number>,
-  at: number,
-): ScheduledRetry[] {
-  if (end.state !== 'waiting' || end.dueAt <= at) return [];
-  return [{ organizationId, environment, deliveryId, dispatch: dispatches.get(deliveryId) ?? 0, delayMs: end.dueAt - at }];
 }
 
 type Item = Parameters<RpcOf<'webhooks', 'endDelivery'>['handle']>[0]['items'][number];

@@ -28,8 +28,9 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const id = newId('whk');
+    const refusal = await deps.refusalOfUrl(request.url);
     const fields = {
-      url: await checkUrl(deps, request.url),
+      url: request.url,
       events: checkEvents(request.events),
       description: checkDescription(request.description),
       active: request.active,
@@ -37,6 +38,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     const sealedSecret = sealSecret(cipher, tenant, id, request.secret === undefined ? makeSecret() : checkSecret(request.secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
     const stored = await once(deps.store, call, async (transaction) => {
+      checkUrl(refusal);
       if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
       const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
       await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
@@ -53,13 +55,15 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
     const { auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
+    const refusal = url === undefined ? undefined : await deps.refusalOfUrl(url);
     const changes: WebhookChanges = {
-      ...(url !== undefined && { url: await checkUrl(deps, url) }),
+      ...(url !== undefined && { url }),
       ...(events && { events: checkEvents(events.values) }),
       ...(description !== undefined && { description: checkDescription(description) }),
       ...(active !== undefined && { active }),
     };
     const response = await once(deps.store, call, async ({ em, sql }) => {
+      checkUrl(refusal);
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
       await changeWebhook(em, webhook, changes, now());
@@ -146,10 +150,9 @@ const toEndpointMessage = (webhook: WebhookRow) => ({
 
 const invalid = (param: string, message: string) => new ServiceError('invalid_request', { param, message: `${param} ${message}.` });
 
-async function checkUrl({ refusalOfUrl }: WebhooksDeps, url: string): Promise<string> {
-  const refusal = await refusalOfUrl(url);
+/** In the transaction, so that a repeat of a request that had its effect gets its outcome, although the name leads elsewhere by now. */
+function checkUrl(refusal: string | undefined): void {
   if (refusal !== undefined) throw invalid('url', refusal);
-  return url;
 }
 
 /** Without duplicates, in the caller's order. */

@@ -57,19 +57,6 @@ export function findAttempts(sql: Sql, jobs: readonly DispatchedKey[]): Promise<
   return sql<AttemptRow>(findAttemptsStatement, [toRecordset(jobs)]);
 }
 
-const findWaitingWebhooksStatement = `
-  select distinct job.organization_id as "organizationId", job.environment, delivery.endpoint_id as "webhookId"
-  from ${jobRecordset}
-  cross join lateral (
-    select endpoint_id from deliveries
-    where organization_id = job.organization_id and environment = job.environment and id = job.id
-      and state = 'waiting' and due_at <= $2 offset 0) as delivery`;
-
-/** The webhooks in whose queues these deliveries wait although they are due: their jobs were delayed ones. */
-export function findWaitingWebhooks(sql: Sql, jobs: readonly DispatchedKey[], now: number): Promise<WebhookKey[]> {
-  return sql<WebhookKey>(findWaitingWebhooksStatement, [toRecordset(jobs), toTimestamp(now)]);
-}
-
 /** How late last_delivery_at may be, so that a busy webhook is not written with every delivery. */
 const deliveryTimeLagMs = 1_000;
 
@@ -143,8 +130,7 @@ export async function recordDeliveryTimes(sql: Sql, delivered: readonly Delivere
 export interface InFlightRow extends WebhookKey, InFlightDelivery {
   deliveryId: string;
   position: number;
-  /** False if the webhook was deactivated or deleted. */
-  isExpected: boolean;
+  /** The webhook's present one. */
   url: string;
   health: Health;
 }
@@ -218,16 +204,11 @@ const saveEndedStatement = `
   cross join lateral (
     select tableoid as part, ctid as place from deliveries
     where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
-  where ${atRowOf('locked')}
-  returning delivery.id, delivery.dispatch`;
+  where ${atRowOf('locked')}`;
 
-/** Writes the ends of attempts; resolves to the dispatch numbers of the deliveries. */
-export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: number): Promise<Map<string, number>> {
-  const rows = await sql<{ id: string; dispatch: number }>(saveEndedStatement, [
-    JSON.stringify(ended.map((each) => endRecordOf(each, now))),
-    toTimestamp(now),
-  ]);
-  return new Map(rows.map(({ id, dispatch }) => [id, dispatch]));
+/** Writes the ends of attempts. */
+export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: number): Promise<void> {
+  await sql(saveEndedStatement, [JSON.stringify(ended.map((each) => endRecordOf(each, now))), toTimestamp(now)]);
 }
 
 function endRecordOf({ organizationId, environment, deliveryId, end, outcome }: EndedDelivery, now: number) {
@@ -310,7 +291,6 @@ const toHealth = (row: HealthColumns): Health => ({
 
 export const attemptStatements = {
   findAttempts: findAttemptsStatement,
-  findWaitingWebhooks: findWaitingWebhooksStatement,
   saveDelivered: saveDeliveredStatement,
   recordDeliveryTimes: recordDeliveryTimesStatement,
   lockInFlight: lockInFlightStatement,

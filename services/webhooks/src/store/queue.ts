@@ -30,8 +30,8 @@ export const webhookColumns = (keys: readonly WebhookKey[]): [string[], string[]
 
 /** A job is checked in Redis this long after its dispatch. Redis has it until its dispatcher has ended it or died. */
 const unconfirmedAfterMs = 10_000;
-/** A queue is checked this long after its first delivery was due, in case the delayed job was lost. */
-export const checkAfterMs = 5_000;
+/** A queue with deliveries that are due is checked again after this, in case they are not dispatched. */
+const checkAfterMs = 5_000;
 
 /** A delivery with the number of its dispatch: an outcome counts only if the number is still the same. */
 export interface DispatchedKey extends Tenant {
@@ -125,8 +125,9 @@ const scheduleChecksStatement = `
   where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`;
 
 /**
- * Claims a bounded number of webhooks whose queue has to be checked, and schedules the next check for when their first delivery is due. In two
- * statements, because the second must see deliveries that were added before the first had its locks.
+ * Claims a bounded number of webhooks whose queue has to be checked, and schedules the next check for when their first delivery is due; none where
+ * no delivery waits, since what makes a delivery wait schedules a check in the same transaction. In two statements, because the second must see
+ * deliveries that were added before the first had its locks.
  */
 export async function claimDueChecks(sql: Sql, now: number, limit: number): Promise<WebhookKey[]> {
   const webhooks = await sql<WebhookKey>(lockDueChecks, [toTimestamp(now), limit]);
@@ -139,9 +140,11 @@ const lockDueChecks = `
   order by look_at limit $2 for no key update skip locked`;
 const scheduleNextChecks = `
   update endpoints as endpoint set look_at = (
-    select greatest(min(delivery.due_at), $4) + interval '${checkAfterMs} milliseconds' from deliveries as delivery
+    select case when delivery.due_at > $4 then delivery.due_at else $4::timestamptz + interval '${checkAfterMs} milliseconds' end
+    from deliveries as delivery
     where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
-      and delivery.endpoint_id = endpoint.id and delivery.state = 'waiting' and delivery.ended_at is null)
+      and delivery.endpoint_id = endpoint.id and delivery.state = 'waiting' and delivery.ended_at is null
+    order by delivery.due_at limit 1)
   from unnest($1::text[], $2::text[], $3::text[]) as claimed (organization_id, environment, id)
   where endpoint.organization_id = claimed.organization_id and endpoint.environment = claimed.environment and endpoint.id = claimed.id`;
 
@@ -160,17 +163,16 @@ const claimUnconfirmedStatement = `
     delivery.id as "deliveryId", delivery.dispatch, delivery.job`;
 
 /** Returns deliveries whose job is lost to their queues, unless they have ended or been dispatched again in the meantime. */
-export async function returnToQueue(sql: Sql, lost: readonly UnconfirmedDelivery[]): Promise<WebhookKey[]> {
+export async function returnToQueue(sql: Sql, lost: readonly UnconfirmedDelivery[]): Promise<void> {
   const deliveries = [lost.map(({ deliveryId }) => deliveryId), lost.map(({ dispatch }) => dispatch)];
-  return distinctWebhooks(await sql<WebhookKey>(returnStatement, [...webhookColumns(lost), ...deliveries]));
+  await sql(returnStatement, [...webhookColumns(lost), ...deliveries]);
 }
 
 const returnStatement = `
   update deliveries as delivery set state = 'waiting', look_at = null
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) as lost (organization_id, environment, endpoint_id, id, dispatch)
   where delivery.organization_id = lost.organization_id and delivery.environment = lost.environment and delivery.id = lost.id
-    and delivery.state = 'armed' and delivery.dispatch = lost.dispatch
-  returning delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "webhookId"`;
+    and delivery.state = 'armed' and delivery.dispatch = lost.dispatch`;
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
 export const queueStatements = {

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 aec533f8cda12621b0e46f402aa186fb13df3a41cb5105fce68ee4b1408f076b
+# Source: sha256 c075628308097edee970ac7c8a8a4ff39ff6fc3387251b609f71b7ca4ed02cf5

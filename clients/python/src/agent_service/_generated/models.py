@@ -637,7 +637,7 @@ class RotateWebhookSecretRequest(BaseModel):
 class RotatedWebhookSecret(BaseModel):
     id: str
     secret: Annotated[str, Field(description='Shown here and never again.')]
-    previous_secret_until: Annotated[AwareDatetime, Field(description='Until when the secret before signs along.')]
+    previous_secret_until: Annotated[AwareDatetime, Field(description='Until when the secret before signs along in `webhook-signature`.')]
 
 
 class User1(BaseModel):
