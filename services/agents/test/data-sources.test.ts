@@ -219,6 +219,13 @@ test('an agent’s tables are those of the connected database', async () => {
   await connect(mine);
   await make(['orders', 'orders(id)', 'hr.staff']);
   await expect(make(['orders', 'whatever'])).rejects.toMatchObject({ code: 'invalid_request', param: 'data_scope.tables[1]' });
+  // A repeat of a request whose tables have gone since gets the agent that it made.
+  const once = (table: string) =>
+    asCaller(caller, () => service.gateway.createAgent(body({ dataScope: { tables: [table], readOnly: true } })), {
+      scope: 'tables-gone',
+      fingerprint: 'f',
+    });
+  expect(await once('orders')).toEqual(await once('whatever'));
   const agentId = anything.agent?.id ?? '';
   const change = (tables: string[]) =>
     asCaller(caller, () => service.gateway.updateAgent({ agentId, dataScope: { tables: { values: tables } } }));

@@ -1,4 +1,11 @@
-import { type CatalogColumn, type CatalogTable, DataFailure, type DataSource } from '@agent-service/business-data';
+import {
+  type Catalog,
+  type CatalogColumn,
+  type CatalogTable,
+  DataFailure,
+  type DataSource,
+  maxCommentLength,
+} from '@agent-service/business-data';
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
@@ -7,7 +14,6 @@ import { findDataSource } from './store/data-sources.ts';
 
 /** Less than the caller waits. */
 const surveyTimeoutMs = 4_000;
-const longestComment = 500;
 /** A page ends early at this size, so that tables with many columns fit a message between services. */
 const maxPageBytes = 1_000_000;
 
@@ -29,8 +35,8 @@ export const describeDataSource = ({ store, sources, cursors, logger }: DataSour
     const row = await findDataSource(store, tenant);
     if (!row) return { ...empty, status: 'none' };
     try {
-      const { tables, defaultSchema, roleGate } = await readTables(sources.source(tenant, sources.open(row)));
-      const all = tables.map((table) => toTable(table, defaultSchema)).sort(byName);
+      const { catalog, roleGate } = await readTables(sources.source(tenant, sources.open(row)));
+      const all = sortedTables(catalog);
       const selected = pageOf(all, after === undefined ? '' : String(after), limitOf(page, 50, 200));
       const last = selected.at(-1);
       const nextCursor = last && last.name !== all.at(-1)?.name ? cursors.encode(binding, { after: [last.name] }) : '';
@@ -50,7 +56,7 @@ async function readTables(source: DataSource) {
     surveyTimeoutMs,
     () => new DataFailure('timeout', 'The data source did not list its tables in time.'),
   );
-  return { ...catalog, roleGate: { active: roleGate.isActive, reason: roleGate.reason } };
+  return { catalog, roleGate: { active: roleGate.isActive, reason: roleGate.reason } };
 }
 
 /** Rethrows errors that are not failures of the data source. */
@@ -62,25 +68,44 @@ function reasonOf(cause: unknown): string {
 
 const empty = { reason: '', tables: [], page: { total: 0, nextCursor: '' } };
 
+interface NamedTable {
+  /** As a data scope names it. */
+  readonly name: string;
+  readonly table: CatalogTable;
+}
+
+const sorted = new WeakMap<Catalog, readonly NamedTable[]>();
+
+/** The tables by name, sorted once for all pages of a catalog: there may be thousands. */
+function sortedTables(catalog: Catalog): readonly NamedTable[] {
+  const known = sorted.get(catalog);
+  if (known) return known;
+  const named = catalog.tables.map((table) => ({
+    name: table.schema === catalog.defaultSchema ? table.name : `${table.schema}.${table.name}`,
+    table,
+  }));
+  named.sort((a, b) => (a.name < b.name ? -1 : 1));
+  sorted.set(catalog, named);
+  return named;
+}
+
+function pageOf(all: readonly NamedTable[], after: string, limit: number): Table[] {
+  const selected: Table[] = [];
+  const first = all.findIndex(({ name }) => name > after);
+  let bytes = 0;
+  for (const named of first < 0 ? [] : all.slice(first, first + limit)) {
+    const table = toTable(named);
+    bytes += JSON.stringify(table).length;
+    if (bytes > maxPageBytes && selected.length > 0) break;
+    selected.push(table);
+  }
+  return selected;
+}
+
 type Table = ReturnType<typeof toTable>;
 
-const byName = (a: Table, b: Table) => (a.name < b.name ? -1 : 1);
-
-function pageOf(tables: readonly Table[], after: string, limit: number): Table[] {
-  const rest = after === '' ? tables : tables.slice(firstBehind(tables, after));
-  let bytes = 0;
-  const end = rest.slice(0, limit).findIndex((table, index) => (bytes += JSON.stringify(table).length) > maxPageBytes && index > 0);
-  return rest.slice(0, end < 0 ? limit : end);
-}
-
-function firstBehind(tables: readonly Table[], after: string): number {
-  const index = tables.findIndex(({ name }) => name > after);
-  return index < 0 ? tables.length : index;
-}
-
-/** As a data scope names it. */
-const toTable = ({ schema, name, kind, comment, columns, primaryKey, approximateRows }: CatalogTable, defaultSchema: string) => ({
-  name: schema === defaultSchema ? name : `${schema}.${name}`,
+const toTable = ({ name, table: { schema, kind, comment, columns, primaryKey, approximateRows } }: NamedTable) => ({
+  name,
   schema,
   kind,
   comment: cut(comment),
@@ -96,4 +121,5 @@ const toColumn = ({ name, type, nullable, comment }: CatalogColumn, primaryKey: 
   comment: cut(comment),
 });
 
-const cut = (comment: string | null): string => [...(comment ?? '').slice(0, 2 * longestComment)].slice(0, longestComment).join('');
+/** Again, for a database that does not keep to the limit of its survey. */
+const cut = (comment: string | null): string => [...(comment ?? '').slice(0, 2 * maxCommentLength)].slice(0, maxCommentLength).join('');

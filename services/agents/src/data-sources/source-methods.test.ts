@@ -34,3 +34,32 @@ test('an administrator in the portal who does not ask for a superuser is not ref
     code: expect.stringMatching(/^(unauthorized|admin_required|service_forbidden)$/),
   });
 });
+
+/** Connects as an administrator for whom identity answers differently once the database was read. */
+async function connectWhile(principal: object | null): Promise<unknown> {
+  const principals = [administrator, principal];
+  const deps = {
+    identity: { authenticate: async () => ({ results: [{ principal: principals.shift() }] }) },
+    connecting: { run: async () => ({ tables: [], roleGate: { active: true, reason: '' } }) },
+    store: { transaction: () => Promise.reject(new Error('saved')) },
+  } as unknown as DataSourcesDeps;
+  const call = { caller: { service: 'portal' }, signal: new AbortController().signal } as unknown as Call;
+  return await connectDataSource(deps)
+    .handle(request, call)
+    .catch(({ code, message }: { code?: string; message: string }) => code ?? message);
+}
+
+test.each([
+  ['unauthorized', null],
+  ['admin_required', { ...administrator, role: 'member' }],
+  ['admin_required', { ...administrator, admin: false }],
+  ['unauthorized', { ...administrator, organizationId: 'org_2' }],
+  ['unauthorized', { ...administrator, environment: 'test' }],
+  ['unauthorized', { ...administrator, userId: 'usr_2' }],
+  ['saved', administrator],
+] as const)(
+  'who is an administrator before the database is read, and not behind it, connects nothing: %s (%#)',
+  async (outcome, principal) => {
+    expect(await connectWhile(principal)).toBe(outcome);
+  },
+);

@@ -48,15 +48,26 @@ async function authorOf({ identity }: DataSourcesDeps, { accessToken, ...named }
   return { tenant: checkTenant({ organizationId, environment }), user: { type: 'user', id: userId, keyId: credentialId } };
 }
 
+/** Refuses an author who may not act for the tenant any more. */
+async function checkAuthor(deps: DataSourcesDeps, request: AuthoredRequest, call: Call, { tenant, user }: Author): Promise<void> {
+  const current = await authorOf(deps, request, call);
+  const { organizationId, environment } = current.tenant;
+  if (organizationId !== tenant.organizationId || environment !== tenant.environment || current.user?.id !== user?.id)
+    throw new ServiceError('unauthorized');
+}
+
 /** Connects a database that answers, in place of the one before. */
 export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'connectDataSource'> => ({
   allow: operatorsAndPortal,
   async handle(request, call) {
     const { store, sources, auditRelay, now } = deps;
-    const { tenant, user } = await authorOf(deps, request, call);
+    const author = await authorOf(deps, request, call);
+    const { tenant, user } = author;
     if (user && request.allowSuperuser) throw new ServiceError('service_forbidden');
     const connection = connectionOf(request, user !== undefined, request.allowSuperuser);
     const { tables, roleGate } = await readFor(deps, connection, { tenant, user, signal: call.signal }, readTables);
+    // The reading may have taken seconds, in which a session can end.
+    await checkAuthor(deps, request, call, author);
     const { row, before } = await store.transaction(async ({ sql, em }) => {
       const saved = await saveDataSource(em, tenant, sources.seal(tenant, connection), now());
       const { host, port, database, user: account, tls } = toDataSource(saved.row, connection);
