@@ -3,7 +3,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { LRUCache } from 'lru-cache';
 import { type ConnectionSettings, poolSettings } from './database/connection.ts';
 import { type ConnectionPool, createConnectionPool, type Login } from './database/connection-pool.ts';
-import { readSurvey, type Survey } from './database/read-survey.ts';
+import { maxSurveyBytes, readSurvey, type Survey } from './database/read-survey.ts';
 import { type Transactions, transactionsOn } from './database/transaction.ts';
 import { DataFailure, LoginRefused } from './failure.ts';
 import { createRoles, obstacleToRoles, type RoleNotice, type Roles, type ScopeLogin } from './roles/roles.ts';
@@ -75,7 +75,7 @@ export interface Listeners {
   readonly onNotice: (notice: RoleNotice) => void;
 }
 
-const surveyLimits = { timeoutMs: 10_000 };
+const surveyLimits = { timeoutMs: 10_000, maxReceivedBytes: maxSurveyBytes };
 
 /** A source that is closed with the process. It connects when first used. */
 export function openDataSource(process: ProcessContext, settings: DataSourceSettings): DataSource {

@@ -5,7 +5,7 @@ export type FailureKind =
   | 'failed'
   /** It ran into its time limit. */
   | 'timeout'
-  /** The database cannot be reached, refuses the connection, or is busy with other statements. */
+  /** The database cannot be reached, refuses the connection, does not keep to the protocol, or is busy with other statements. */
   | 'unavailable'
   /** The caller has cancelled it. */
   | 'cancelled'

@@ -18,7 +18,7 @@ export { DataFailure, type FailureKind } from './failure.ts';
 export { createResultBudget, type ResultBudget } from './result-budget.ts';
 export type { Value, ValueType } from './results.ts';
 export { type DroppedRoles, dropScopedRoles } from './roles/drop-roles.ts';
-export type { Catalog, CatalogColumn, CatalogTable } from './scope/catalog.ts';
+export { type Catalog, type CatalogColumn, type CatalogTable, maxCommentLength } from './scope/catalog.ts';
 export { type DataScope, type Resolution, resolveScope } from './scope/resolve-scope.ts';
 export type { ResolvedScope, ScopedTable } from './scope/scope.ts';
 export { suggestNames } from './scope/suggest-names.ts';

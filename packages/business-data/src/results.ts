@@ -1,4 +1,4 @@
-import { type CatalogColumn, quoteIfNeeded } from './scope/catalog.ts';
+import { type CatalogColumn, maxLabels, quoteIfNeeded } from './scope/catalog.ts';
 import type { ScopedTable } from './scope/scope.ts';
 
 /** A value of a result. Numbers that JavaScript would round stay text. */
@@ -84,8 +84,6 @@ function* descriptionLines(table: ScopedTable): Generator<string> {
   for (const { columns, schema, table: target, references } of table.foreignKeys)
     yield `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`;
 }
-
-const maxLabels = 50;
 
 function line({ name, type, nullable, generated, labels, comment }: CatalogColumn): string {
   const values =

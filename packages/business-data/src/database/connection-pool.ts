@@ -3,6 +3,7 @@ import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure, translateRejection } from './database-message.ts';
 import { type ConnectionLimits, createGuard, resetSession, socketOf } from './guard.ts';
+import { GuardedClient } from './guarded-client.ts';
 
 /** The account or role of a connection. */
 export interface Login {
@@ -82,7 +83,7 @@ function createLoginPools(max: number, onLost: ConnectionPoolOptions['onLost']):
   function poolOf(login: Login): Pool {
     const known = pools.get(login);
     if (known) return known;
-    const pool = new pg.Pool({ ...login.driver, max });
+    const pool = new pg.Pool({ ...login.driver, max, Client: GuardedClient });
     // The guard reports errors of a connection in use; without a listener the driver throws them.
     pool.on('error', (cause) => onLost(translateFailure(cause)));
     pool.on('connect', (client) => client.on('error', () => undefined));
@@ -217,7 +218,7 @@ function createAbandonedSessions(): AbandonedSessions {
 
   async function isOver(session: Session, { driver, terminate }: EndOptions): Promise<boolean> {
     const release = await semaphore.acquire({ signal: closing.signal });
-    const client = new pg.Client({ ...driver, statement_timeout: 2_000, query_timeout: 3_000 });
+    const client = new GuardedClient({ ...driver, statement_timeout: 2_000, query_timeout: 3_000 });
     client.on('error', () => undefined);
     try {
       await client.connect();

@@ -1,7 +1,9 @@
+import type { Duplex } from 'node:stream';
 import { withTimeout } from '@agent-service/work';
 import type { PoolClient } from 'pg';
 import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure } from './database-message.ts';
+import { connectionOf } from './guarded-client.ts';
 
 /** The database ends a timed-out statement within this time; otherwise its connection is cut. */
 const graceMs = 1_000;
@@ -12,7 +14,11 @@ export interface ConnectionLimits {
   readonly signal?: AbortSignal | undefined;
   /** The session may be terminated when its connection is cut. A session that changes data may be committing, so it is not terminated. */
   readonly isReadOnly?: boolean;
+  /** Bytes that the database may send in this use, without the results of statements that have a limit of their own. 2 MB by default. */
+  readonly maxReceivedBytes?: number;
 }
+
+const defaultReceivedBytes = 2 * 1024 * 1024;
 
 interface Guard {
   /** Rejects when the connection fails or is cut. */
@@ -22,8 +28,9 @@ interface Guard {
   end(): boolean;
 }
 
-/** Cuts the connection when the caller cancels, or when the database exceeds the time limit. */
-export function createGuard(client: PoolClient, { timeoutMs, signal }: ConnectionLimits): Guard {
+/** Cuts the connection when the caller cancels, or when the database exceeds the limit of time or of bytes. */
+export function createGuard(client: PoolClient, { timeoutMs, signal, maxReceivedBytes }: ConnectionLimits): Guard {
+  connectionOf(client).room = maxReceivedBytes ?? defaultReceivedBytes;
   const { promise: failure, reject } = Promise.withResolvers<never>();
   failure.catch(() => undefined);
   let reason: DataFailure | undefined;
@@ -54,16 +61,7 @@ export function createGuard(client: PoolClient, { timeoutMs, signal }: Connectio
 /** A server that can be reached ends a statement in time and reports that itself. */
 const noAnswer = () => new DataFailure('unavailable', 'The data source did not answer in time.');
 
-export interface Socket {
-  readonly destroyed: boolean;
-  destroy(): void;
-  on(event: 'data', listener: (chunk: Buffer) => void): void;
-  prependListener(event: 'data', listener: (chunk: Buffer) => void): void;
-  removeListener(event: 'data', listener: (chunk: Buffer) => void): void;
-}
-
-/** The types of the driver leave its socket out. */
-export const socketOf = (client: PoolClient): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream;
+export const socketOf = (client: PoolClient): Duplex => connectionOf(client).stream;
 
 /** Resets all state of a session. `discard all` does the same, but a pooler would run it on another connection. */
 const resetText = [

@@ -1,7 +1,16 @@
 import type { ClientBase } from 'pg';
-import type { Catalog, CatalogEffect, CatalogTable } from '../scope/catalog.ts';
+import { type Catalog, type CatalogEffect, type CatalogTable, maxCommentLength, maxLabels } from '../scope/catalog.ts';
 
-/** All tables and views but those of the system, in one statement. Partitions are left out: their parent has their rows. */
+/** Tables of a catalog, and the bytes of their descriptions together: about 40,000 columns without comments. */
+const maxTables = 5_000;
+const maxTableBytes = 6_000_000;
+/** Bytes that the database may send in a survey, also if it ignores the limits of the statements. Half of them are for the rules, which are never cut. */
+export const maxSurveyBytes = 2 * maxTableBytes;
+
+/**
+ * All tables and views but those of the system, in one statement. Partitions are left out: their parent has their rows. Beyond the limits the
+ * last tables by name are left out, and never columns of a table, because a scope of all its columns allows more.
+ */
 const statement = `
 with recursive levels (oid, typbasetype) as (
   select t.oid, t.typbasetype from pg_catalog.pg_type t where t.typtype = 'd'
@@ -14,7 +23,7 @@ relations as (
     and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_toast%' and n.nspname not like 'pg\\_temp%'
     and pg_catalog.has_schema_privilege(n.oid, 'usage')
     and (pg_catalog.has_table_privilege(c.oid, 'select') or pg_catalog.has_any_column_privilege(c.oid, 'select'))
-  order by n.nspname, c.relname limit 5000
+  order by n.nspname, c.relname limit ${maxTables + 1}
 ),
 domains as (
   select oid, pg_catalog.format_type(typbasetype, null) as base from levels l where not exists (select from pg_catalog.pg_type b where b.oid = l.typbasetype and b.typtype = 'd')
@@ -26,8 +35,9 @@ columns as (
     'generated', a.attgenerated <> '' or a.attidentity = 'a',
     'groupable', t.typtype <> 'p' and (t.typtype <> 'b' or exists (
       select from pg_catalog.pg_opclass o where o.opcintype = t.oid and o.opcdefault) or t.typelem <> 0 or t.oid in (1043, 1560, 1562)),
-    'comment', pg_catalog.col_description(a.attrelid, a.attnum),
-    'labels', (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = a.atttypid)
+    'comment', pg_catalog.left(pg_catalog.col_description(a.attrelid, a.attnum), ${maxCommentLength}),
+    'labels', (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder) from (
+      select e.enumlabel, e.enumsortorder from pg_catalog.pg_enum e where e.enumtypid = a.atttypid order by e.enumsortorder limit ${maxLabels}) e)
   ) order by a.attnum) as list
   from pg_catalog.pg_attribute a join relations r on r.oid = a.attrelid join pg_catalog.pg_type t on t.oid = a.atttypid left join domains d on d.oid = case t.typtype when 'd' then t.oid else t.typelem end
   where a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'select')
@@ -44,17 +54,25 @@ keys as (
   from pg_catalog.pg_constraint k join relations r on r.oid = k.conrelid
     left join pg_catalog.pg_class f on f.oid = k.confrelid left join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
   where k.contype in ('p', 'f') group by k.conrelid, k.contype
-)
-select pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
+),
+described as (
+select r.nspname, r.relname, pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
   'kind', case when r.relkind in ('v', 'm') then 'view' else 'table' end,
   'needsFence', r.relkind = 'v' and not coalesce(r.reloptions && array['security_barrier=true', 'security_barrier=on', 'security_barrier=1'], false),
-  'comment', pg_catalog.obj_description(r.oid, 'pg_class'), 'columns', c.list,
+  'comment', pg_catalog.left(pg_catalog.obj_description(r.oid, 'pg_class'), ${maxCommentLength}), 'columns', c.list,
   'primaryKey', coalesce((select k.list -> 0 -> 'columns' from keys k where k.conrelid = r.oid and k.contype = 'p'), '[]'),
   'foreignKeys', coalesce((select k.list from keys k where k.conrelid = r.oid and k.contype = 'f'), '[]'),
   'approximateRows', case when r.reltuples >= 0 and r.relkind <> 'v' then r.reltuples end) as "table",
   r.relrowsecurity or r.relkind = 'f' or exists (select from pg_catalog.pg_options_to_table(r.reloptions) o
     where o.option_name = 'security_invoker' and o.option_value::boolean) as "dependsOnAccount"
-from relations r join columns c on c.attrelid = r.oid`;
+from relations r join columns c on c.attrelid = r.oid
+),
+counted as (
+  select d.*, pg_catalog.count(*) over () as total, pg_catalog.row_number() over names as place,
+    pg_catalog.sum(pg_catalog.octet_length(d."table"::text)) over names as bytes
+  from described d window names as (order by d.nspname, d.relname)
+)
+select "table", "dependsOnAccount", total::integer from counted where place = 1 or (place <= ${maxTables} and bytes <= ${maxTableBytes}) order by place`;
 
 /**
  * Rules of all tables, also of those that the account cannot see, because they run as the tables' owners. A partition counts as its parent,
@@ -141,11 +159,16 @@ async function read(client: ClientBase): Promise<Survey> {
   const [{ schema, mayMakeRoles, power } = { schema: null, mayMakeRoles: false, power: null }] = rows;
   // Only the default schema depends on the account's search_path. From here on no object of its schemas replaces one of the catalog.
   await client.query('set local search_path = pg_catalog, pg_temp');
-  const { rows: tableRows } = await client.query<{ table: CatalogTable; dependsOnAccount: boolean }>(statement);
+  const { rows: tableRows } = await client.query<{ table: CatalogTable; dependsOnAccount: boolean; total: number }>(statement);
   const { rows: effects } = await client.query<CatalogEffect>(effectsStatement);
   const accountDependent = new Set(tableRows.filter((row) => row.dependsOnAccount).map(({ table }) => keyOf(table)));
   return {
-    catalog: { defaultSchema: schema ?? 'public', tables: tableRows.map(({ table }) => table), effects },
+    catalog: {
+      defaultSchema: schema ?? 'public',
+      tables: tableRows.map(({ table }) => table),
+      more: tableRows.length < (tableRows[0]?.total ?? 0),
+      effects,
+    },
     mayMakeRoles,
     power: power ?? undefined,
     dependsOnAccount: (table) => accountDependent.has(keyOf(table)),

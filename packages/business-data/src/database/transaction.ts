@@ -2,6 +2,7 @@ import type { Connection, PoolClient, Submittable } from 'pg';
 import { DataFailure } from '../failure.ts';
 import type { ResultUse } from '../result-budget.ts';
 import { type ConnectionLimits, socketOf } from './guard.ts';
+import { connectionOf } from './guarded-client.ts';
 
 /** Limits of one statement. */
 export interface Limits {
@@ -67,6 +68,8 @@ async function inTransaction<T>(
 async function runLimited(client: PoolClient, text: string, values: readonly (string | null)[], limits: Limits): Promise<RawResult> {
   const query = new LimitedQuery(text, values, limits.maxRows);
   const socket = socketOf(client);
+  const connection = connectionOf(client);
+  const { room } = connection;
   const full = Promise.withResolvers<RawResult>();
   let bytes = 0;
   const count = ({ length }: Buffer) => {
@@ -85,10 +88,12 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
   query.result.catch(() => undefined);
   socket.prependListener('data', reserve);
   socket.on('data', count);
+  connection.room = Number.POSITIVE_INFINITY;
   try {
     client.query(query);
     return await Promise.race([full.promise, query.result]);
   } finally {
+    connection.room = room;
     socket.removeListener('data', reserve);
     socket.removeListener('data', count);
   }

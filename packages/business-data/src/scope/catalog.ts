@@ -1,3 +1,7 @@
+/** Characters of the comment on a table or column. */
+export const maxCommentLength = 500;
+export const maxLabels = 50;
+
 /** The tables of a data source, as its survey reads them from the system catalogues. */
 export interface CatalogColumn {
   readonly name: string;
@@ -10,8 +14,9 @@ export interface CatalogColumn {
   readonly generated: boolean;
   /** May stand in GROUP BY. */
   readonly groupable: boolean;
+  /** At most `maxCommentLength` characters. */
   readonly comment: string | null;
-  /** The labels of an enum. */
+  /** The first `maxLabels` labels of an enum. */
   readonly labels: readonly string[] | null;
 }
 
@@ -43,6 +48,8 @@ export interface Catalog {
   /** The schema of unqualified names. */
   readonly defaultSchema: string;
   readonly tables: readonly CatalogTable[];
+  /** There are more tables than a survey reads. */
+  readonly more?: boolean;
   /** Rules by which the database changes rows itself: actions of foreign keys, and inheritance. */
   readonly effects?: readonly CatalogEffect[];
 }

@@ -66,10 +66,13 @@ function findTable(catalog: Catalog, { schema, table: name }: TableScope): Catal
   const inSchema = ofName.filter((table) => table.schema === (schema ?? catalog.defaultSchema));
   const candidates = schema === null && inSchema.length === 0 ? ofName : inSchema;
   const [candidate] = candidates;
-  if (candidate === undefined) return `there is no table ${schema === null ? name : `${schema}.${name}`}`;
+  if (candidate === undefined)
+    return `there is no table ${schema === null ? name : `${schema}.${name}`}${catalog.more ? remarkOfMore : ''}`;
   const schemas = candidates.map((table) => table.schema);
   return schemas.length > 1 ? `the table ${name} exists in several schemas: ${schemas.join(', ')}` : candidate;
 }
+
+const remarkOfMore = ' among those that are read; an account that may read fewer tables gets others';
 
 function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: boolean): ScopedTable {
   const hasAllColumns = columns.size === table.columns.length;

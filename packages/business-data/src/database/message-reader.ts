@@ -1,0 +1,80 @@
+const headerBytes = 5;
+const nothing = Buffer.alloc(0);
+const codes = { dataRow: 0x44, error: 0x45, notice: 0x4e, rowDescription: 0x54 };
+
+/**
+ * Splits what a server sends into the messages of PostgreSQL's protocol, of which it passes on complete ones only, one in each call. Throws
+ * at a message that the driver would never finish reading, or that it would turn into far more memory than it has bytes.
+ */
+export function createMessageReader(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
+  const check = createCheck();
+  /** The beginning of a message, in the first `size` bytes. */
+  let pending: Buffer = nothing;
+  let size = 0;
+
+  function append(chunk: Buffer): Buffer {
+    const total = size + chunk.length;
+    if (total > pending.length) {
+      const larger = Buffer.allocUnsafe(Math.max(total, 2 * pending.length));
+      pending.copy(larger, 0, 0, size);
+      pending = larger;
+    }
+    chunk.copy(pending, size);
+    return pending.subarray(0, total);
+  }
+
+  return (chunk) => {
+    const bytes = size === 0 ? chunk : append(chunk);
+    let start = 0;
+    for (let end = endOf(bytes, start); end <= bytes.length; end = endOf(bytes, start)) {
+      const message = bytes.subarray(start, end);
+      check(message);
+      onMessage(message);
+      start = end;
+    }
+    size = bytes.length - start;
+    if (size === 0) pending = nothing;
+    // An incomplete message stays where it is, with room for its next bytes.
+    else if (start > 0 || bytes === chunk) pending = bytes.subarray(start);
+  };
+}
+
+/** The end of the message that begins here; behind the bytes while its header is incomplete. */
+function endOf(bytes: Buffer, start: number): number {
+  if (bytes.length < start + headerBytes) return start + headerBytes;
+  const length = bytes.readUInt32BE(start + 1);
+  if (length < 4) throw new RangeError(`a message has the length ${length}`);
+  return start + 1 + length;
+}
+
+function createCheck(): (message: Buffer) => void {
+  let columns = 0;
+  return (message) => {
+    const code = message[0];
+    if (code === codes.rowDescription) columns = message.readInt16BE(headerBytes);
+    else if (code === codes.dataRow) checkRow(message, columns);
+    else if (code === codes.error || code === codes.notice) checkFields(message);
+  };
+}
+
+/** The driver makes a value for each column, and reads a value of a negative length again and again. */
+function checkRow(message: Buffer, columns: number): void {
+  if (message.readInt16BE(headerBytes) !== columns) throw new RangeError('a row has not the values of its columns');
+  let at = headerBytes + 2;
+  for (let column = 0; column < columns; column += 1) {
+    const length = message.readInt32BE(at);
+    if (length < -1) throw new RangeError(`a value has the length ${length}`);
+    at += 4 + Math.max(length, 0);
+  }
+  if (at !== message.length) throw new RangeError('a row does not end with its last value');
+}
+
+/** The driver reads fields until it finds the zero that ends them. */
+function checkFields(message: Buffer): void {
+  let at = headerBytes;
+  while (at < message.length && message[at] !== 0) {
+    const end = message.indexOf(0, at + 1);
+    at = end < 0 ? message.length : end + 1;
+  }
+  if (at !== message.length - 1) throw new RangeError('the fields of an error or a notice do not end');
+}
