@@ -30,7 +30,7 @@ const builtDocuments = fileURLToPath(new URL('../../../.cache/docs-site/.vitepre
 const connectLimitMs = 2_000;
 /** The head of a reply comes after the longest wait for an answer. */
 const headMarginMs = 10_000;
-/** Of one address in a minute, with all users behind it. */
+/** The unproven requests of one address in a minute, with all users behind it. */
 const failuresOfAddress = { name: 'failed-requests', limit: 300 };
 
 /** Composes the service; resolves to its HTTP port. */

@@ -3,7 +3,7 @@ import { freePort } from '@agent-service/local/host/ports';
 import { send, type TestDatabase, testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readPortalConfig } from '../src/config.ts';
-import { type PortalWorld, password, sharePortalWorld } from './portal-world.ts';
+import { outcome, type PortalWorld, password, sharePortalWorld } from './portal-world.ts';
 
 const secret = 'a-word-that-nobody-may-see';
 let world: PortalWorld;
@@ -25,9 +25,6 @@ afterAll(async () => {
   await world?.stop();
   await business?.drop();
 });
-
-const outcome = ({ status, text }: { status: number; text: string }) =>
-  status < 400 ? `${status}` : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
 
 interface AuditEntry {
   readonly action: string;

@@ -119,3 +119,7 @@ function fromPage(
   };
   return { method, path, headers, ...(body && { body: JSON.stringify(body) }) };
 }
+
+/** The status of a reply, with the code of its error. */
+export const outcome = ({ status, text }: { status: number; text: string }) =>
+  status < 400 ? `${status}` : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;

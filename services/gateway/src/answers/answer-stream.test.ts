@@ -89,8 +89,8 @@ describe('an answer’s stream', () => {
     const replies = [startedReply(1), delta('A '), delta('first'), startedReply(2), delta('Second 😀'.slice(0, 8), 2), delta('\ude00', 2)];
     for (const reply of [...replies, endedWith('Second 😀, whole')]) stream.take(reply);
     const [text] = await Promise.all([textOf(reader), written]);
-    const idOf = (attempt: number, said: string) =>
-      `${attempt}-${said.length}-${createHash('sha256').update(said, 'utf16le').digest('hex').slice(0, 8)}`;
+    const idOf = (attempt: number, content: string) =>
+      `${attempt}-${content.length}-${createHash('sha256').update(content, 'utf16le').digest('hex').slice(0, 8)}`;
     const texts: [number, string][] = [
       [1, ''],
       [1, 'A '],
@@ -100,7 +100,7 @@ describe('an answer’s stream', () => {
       [2, 'Second 😀'],
       [2, 'Second 😀, whole'],
     ];
-    expect(text.match(/(?<=^id: ).*/gm)).toEqual(texts.map(([attempt, said]) => idOf(attempt, said)));
+    expect(text.match(/(?<=^id: ).*/gm)).toEqual(texts.map(([attempt, content]) => idOf(attempt, content)));
   });
 
   test('drops deltas of a reader that does not read, and nothing else', async () => {

@@ -56,7 +56,7 @@ export class AnswerStream implements Waiter {
   /** Undefined once a newer text has begun. */
   #resumeFrom: StreamPosition | undefined;
   readonly #filter = new ReplyFilter();
-  /** Of the text that the reader has: to hash it anew for the id of each delta would cost the square of its length. */
+  /** The hash of the text that the reader has. To hash it again for the id of each delta would cost the square of its length. */
   #textHash = newTextHash();
   readonly #closed: (() => void)[] = [];
   #early: (() => void)[] | undefined = [];

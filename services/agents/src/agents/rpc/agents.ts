@@ -80,7 +80,7 @@ export const createAgent = (deps: AgentsDeps): RpcOf<'agents', 'createAgent'> =>
 });
 
 /**
- * What is wrong with the tables; undefined if nothing is. The data source is asked outside of the transaction, and the refusal is thrown in
+ * The refusal of the tables; undefined without one. The data source is asked outside of the transaction, and the refusal is thrown in
  * it: a repeat of a request that had its effect gets the outcome of then, although a table was renamed since.
  */
 const refusalOfScope = ({ sources }: AgentsDeps, tenant: Tenant, tables: readonly string[] | undefined): Promise<unknown> =>

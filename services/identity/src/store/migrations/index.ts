@@ -9,7 +9,6 @@ import {
 import { managedCredentials } from './0007-managed-credentials.ts';
 import { portal } from './0008-portal.ts';
 import { organizationChoices } from './0009-organization-choices.ts';
-import { noUsesOfSessions } from './0010-no-uses-of-sessions.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -22,5 +21,4 @@ export const migrations = [
   managedCredentials,
   portal,
   organizationChoices,
-  noUsesOfSessions,
 ];

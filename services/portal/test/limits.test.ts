@@ -1,0 +1,61 @@
+import { until } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { outcome, type PortalWorld, sharePortalWorld } from './portal-world.ts';
+
+let world: PortalWorld;
+beforeAll(async () => {
+  world = await sharePortalWorld();
+});
+afterAll(() => world?.stop());
+
+test('a session has a bounded number of requests under way, and no other session has fewer', async () => {
+  const { email } = await world.makeOrganization();
+  const [busy, idle] = [await world.signIn(email), await world.signIn(email)];
+  const open: (() => void)[] = [];
+  world.gateway.script((_request, response) => void open.push(() => response.writeHead(204).end()));
+  const requests = Array.from({ length: 24 }, () => world.request('GET', '/api/live/v1/agents', busy));
+  await until('24 requests wait at the gateway', async () => open.length === 24);
+  expect(outcome(await world.request('GET', '/api/live/v1/agents', busy))).toBe('429 rate_limited');
+  world.gateway.script((_request, response) => response.writeHead(204).end());
+  expect(outcome(await world.request('GET', '/api/live/v1/agents', idle))).toBe('204');
+  for (const end of open) end();
+  for (const reply of await Promise.all(requests)) expect(reply.status).toBe(204);
+  expect(outcome(await world.request('GET', '/api/live/v1/agents', busy))).toBe('204');
+});
+
+test('an organization with many sessions leaves requests to other organizations', async () => {
+  const [{ email }, other] = [await world.makeOrganization(), await world.makeOrganization()];
+  const sessions: Awaited<ReturnType<typeof world.signIn>>[] = [];
+  // One after the other: attempts at the same time are delayed.
+  for (let n = 0; n < 9; n += 1) sessions.push(await world.signIn(email));
+  const idle = await world.signIn(other.email);
+  const open: (() => void)[] = [];
+  world.gateway.script((_request, response) => void open.push(() => response.writeHead(204).end()));
+  const requests = Array.from({ length: 200 }, (_, n) => world.request('GET', '/api/live/v1/agents', sessions[n % 9]));
+  await until('200 requests wait at the gateway', async () => open.length === 200);
+  for (const session of sessions) expect(outcome(await world.request('GET', '/api/live/v1/agents', session))).toBe('429 rate_limited');
+  world.gateway.script((_request, response) => response.writeHead(204).end());
+  expect(outcome(await world.request('GET', '/api/live/v1/agents', idle))).toBe('204');
+  for (const end of open) end();
+  for (const reply of await Promise.all(requests)) expect(reply.status).toBe(204);
+});
+
+test('an address that tries unknown sessions and links is refused without a look-up, and a session that was valid goes on', async () => {
+  const portal = await world.open();
+  const { email } = await world.makeOrganization();
+  const signedIn = await world.signIn(email, portal);
+  const ask = (path: string, session: object = {}) => world.request('GET', path, session, undefined, portal);
+  expect(outcome(await ask('/api/session', signedIn))).toBe('200');
+  const guess = (n: number) => {
+    const text = String(n).padStart(43, 'x');
+    return n % 2 === 0
+      ? ask('/api/sessions', { cookie: signedIn.cookie.replace(/=[^;]*/, `=${text}`) })
+      : ask(`/api/invitations/lookup?token=${text}`);
+  };
+  const outcomes: string[] = [];
+  for (let n = 0; n < 300; n += 1) outcomes.push(outcome(await guess(n)));
+  expect(new Set(outcomes)).toEqual(new Set(['401 unauthorized', '404 not_found']));
+  for (const n of [300, 301]) expect(outcome(await guess(n))).toBe('429 rate_limited');
+  expect(outcome(await ask('/api/session', signedIn))).toBe('200');
+  expect(outcome(await ask('/api/session'))).toBe('429 rate_limited');
+});
