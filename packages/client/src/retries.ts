@@ -20,7 +20,7 @@ const passingCodes = new Set([
   'request_timeout',
   'idempotency_in_progress',
 ]);
-/** Answers of proxies, which do not say if the request had its effect. */
+/** The statuses of proxies that pass by themselves. */
 const passingStatuses = new Set([408, 425, 429, 502, 503, 504]);
 
 interface AttemptOptions {
@@ -48,13 +48,16 @@ export const createAttempts =
         signal?.throwIfAborted();
         const waitMs = retryPauseMs(cause, attempt, { isRepeatable, maxRetryWaitMs });
         if (waitMs === undefined) throw cause;
-        isOutcomeUnknown ||= cause instanceof ConnectionError;
+        isOutcomeUnknown ||= cause instanceof ConnectionError || isOfProxy(cause);
         onRetry?.({ attempt: attempt + 1, waitMs, error: cause as Error });
         await sleep(waitMs, signal);
       }
     }
     return await once().catch((cause: unknown) => (isDelete && isOutcomeUnknown && isMissing(cause) ? deleted : Promise.reject(cause)));
   };
+
+/** An answer of a proxy, which does not say if the request had its effect. One that limits requests did not pass it on. */
+const isOfProxy = (cause: unknown) => cause instanceof ApiError && cause.type === 'unknown' && cause.status !== 429;
 
 /** The attempt before, whose answer was lost, has deleted what is missing. */
 const isMissing = (cause: unknown) => cause instanceof ApiError && cause.status === 404;

@@ -17,6 +17,21 @@ export const plainText = String.raw`^[^\x00]*$`;
 export const toStorable = (value: string, maxLength = Number.POSITIVE_INFINITY): string =>
   value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\ufffd');
 
+/** A line that ends a fenced block of Markdown. */
+const fenceEnd = /^[ \t]*```/;
+
+/**
+ * The content of the first fenced block whose first line matches; undefined without one. Read line by line: a pattern for the whole block
+ * would read the rest of a long text again for each opening that nothing closes.
+ */
+export function fencedBlock(markdown: string, opening: RegExp): string | undefined {
+  const match = opening.exec(markdown);
+  if (!match) return undefined;
+  const lines = markdown.slice(match.index + match[0].length).split('\n');
+  const end = lines.findIndex((line) => fenceEnd.test(line));
+  return end < 0 ? undefined : lines.slice(0, end).join('\n');
+}
+
 /** Text of so many characters, counted as people count: by code points. */
 export function text(min: number, max: number): z.ZodString {
   const message = min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;

@@ -173,14 +173,17 @@ describe('a stream', () => {
 });
 
 describe('Retry-After', () => {
-  test.each<[Record<string, string>, number]>([
+  test.each<[Record<string, string | string[]>, number]>([
     [{ 'retry-after': '3' }, 3_000],
     [{ 'retry-after': '0' }, 500],
     [{ 'retry-after-ms': '700' }, 700],
     [{ 'retry-after': 'soon' }, 500],
     [{ 'retry-after': '10' }, 10_000],
+    // A provider and a proxy before it.
+    [{ 'retry-after': ['2', '2'] }, 2_000],
+    [{ 'retry-after-ms': ['700', '700'] }, 700],
   ])('%j sets the pause', async (headers, pauseMs) => {
-    endpoints.reply({ kind: 'failure', status: 429, headers }, good);
+    endpoints.reply({ kind: 'failure', status: 429, headers: headers as Record<string, string> }, good);
     const { models, pauses } = endpoints.open();
     expect(await ask(models)).toMatchObject({ content: good.text });
     expect(pauses).toEqual([pauseMs]);

@@ -99,7 +99,9 @@ class Attempts:
     def pause_after(self, error: Exception) -> float:
         """Seconds; raises the error where another attempt would not help. Their random part keeps clients apart."""
         self.failures += 1
-        self.is_outcome_unknown = self.is_outcome_unknown or isinstance(error, ConnectionFailedError)
+        # The answer of a proxy does not say if the request had its effect.
+        is_of_proxy = isinstance(error, ApiError) and error.type == "unknown" and error.status != 429
+        self.is_outcome_unknown = self.is_outcome_unknown or is_of_proxy or isinstance(error, ConnectionFailedError)
         retry_after = (error.retry_after or 0.0) if isinstance(error, ApiError) else 0.0
         if self.failures > self.max_retries or not may_pass(error) or retry_after > self.max_wait:
             raise error

@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers';
 import type { DocumentedAnswers } from '@agent-service/testkit';
 
 /**
- * A fault of one request. `lost-answer`: the gateway carries it out and the connection ends. `cut`: a part of the answer, and then the end. `headers`: the
+ * A fault of one request. `lost-answer`: the gateway carries it out and the connection ends, or a proxy answers with a status. `cut`: a part of the answer, and then the end. `headers`: the
  * gateway's answer with further headers, or with its limits used up for a number of seconds.
  */
 export type Fault =
   | { readonly kind: 'headers'; readonly set?: Readonly<Record<string, string>>; readonly usedUp?: number }
-  | { readonly kind: 'lost-answer' }
+  | { readonly kind: 'lost-answer'; readonly status?: number }
   | { readonly kind: 'cut'; readonly afterText: string }
   | { readonly kind: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Readonly<Record<string, string>> };
 
@@ -118,7 +118,10 @@ function forward(target: string, incoming: IncomingMessage, outgoing: ServerResp
     });
     response.once('end', () => check({ method, path: url, status, contentType: response.headers['content-type'], text: received }));
     if (fault?.kind === 'lost-answer') {
-      response.once('end', () => outgoing.socket?.destroy());
+      const { status: proxyStatus } = fault;
+      response.once('end', () =>
+        proxyStatus === undefined ? outgoing.socket?.destroy() : answer(incoming, outgoing, { kind: 'answer', status: proxyStatus }),
+      );
       return;
     }
     outgoing.writeHead(status, changedHeaders(response.headers, fault));

@@ -150,11 +150,14 @@ function codeIn(data: unknown): string | undefined {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
+/** A provider and a proxy before it may both send the header. */
+const firstOf = (value: string | string[] | undefined): string => [value].flat()[0] ?? '';
+
 /** The pause of a provider's Retry-After, given as seconds or as a date; undefined if it is neither. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number | undefined {
-  const inMs = Number(headers['retry-after-ms'] || Number.NaN);
+  const inMs = Number(firstOf(headers['retry-after-ms']) || Number.NaN);
   if (Number.isFinite(inMs)) return Math.max(0, inMs);
-  const retryAfter = headers['retry-after']?.trim() ?? '';
+  const retryAfter = firstOf(headers['retry-after']).trim();
   if (/^\d+(\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1000;
   const date = Date.parse(retryAfter);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);

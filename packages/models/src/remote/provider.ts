@@ -1,3 +1,4 @@
+import { fencedBlock } from '@agent-service/contracts/text';
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
 import type { TierModels } from '../models-file.ts';
 import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
@@ -144,11 +145,11 @@ function createJsonTranscript(onDelta: (text: string) => void): Transcript {
 }
 
 const fence = '```';
+const opening = /```(?:json)?[ \t]*\n/i;
 
 /** JSON, alone or in a block within other text, as one fenced block; any other text as it is. */
 export function toJsonBlock(text: string): string {
-  const [, fenced] = /```(?:json)?[ \t]*\n([\s\S]*?)\n[ \t]*```/i.exec(text) ?? [];
-  const json = [text.trim(), fenced?.trim()].find((one) => one !== undefined && isJson(one));
+  const json = [text, fencedBlock(text, opening)].map((one) => one?.trim()).find((one) => one !== undefined && isJson(one));
   return json === undefined ? text : `${fence}json\n${json}\n${fence}`;
 }
 

@@ -1,4 +1,5 @@
 import type { QueryResult, ToolAnswer } from '@agent-service/business-data';
+import { fencedBlock } from '@agent-service/contracts/text';
 
 /** A query of an answer. */
 export interface QueryRecord {
@@ -102,12 +103,12 @@ function toResultRecord({ columns, rows, truncated }: QueryResult): ResultRecord
   return { columns, rows: fitting, row_count: rows.length, truncated: truncated || fitting.length < rows.length };
 }
 
-const chartBlock = /^```vega-lite[ \t]*\n([\s\S]*?)\n```[ \t]*$/m;
+const chartOpening = /^```vega-lite[ \t]*\n/m;
 const maxChartLength = 32 * 1024;
 
 /** The specification of the first chart in an answer; null without one. */
 export function chartIn(content: string): Readonly<Record<string, unknown>> | null {
-  const text = chartBlock.exec(content)?.[1] ?? '';
+  const text = fencedBlock(content, chartOpening) ?? '';
   if (text === '' || text.length > maxChartLength) return null;
   try {
     const chart: unknown = JSON.parse(text);
