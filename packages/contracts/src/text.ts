@@ -17,18 +17,15 @@ export const plainText = String.raw`^[^\x00]*$`;
 export const toStorable = (value: string, maxLength = Number.POSITIVE_INFINITY): string =>
   value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\ufffd');
 
-/** A line that ends a fenced block of Markdown. */
-const fenceEnd = /^[ \t]*```/;
-
 /**
- * The content of the first fenced block whose first line matches; undefined without one. Read line by line: a pattern for the whole block
- * would read the rest of a long text again for each opening that nothing closes.
+ * The content of the first fenced block whose first line matches, up to a line that closes it; undefined without one. Read line by line: a
+ * pattern for the whole block would read the rest of a long text again for each opening that nothing closes.
  */
-export function fencedBlock(markdown: string, opening: RegExp): string | undefined {
+export function fencedBlock(markdown: string, opening: RegExp, closing: RegExp): string | undefined {
   const match = opening.exec(markdown);
   if (!match) return undefined;
   const lines = markdown.slice(match.index + match[0].length).split('\n');
-  const end = lines.findIndex((line) => fenceEnd.test(line));
+  const end = lines.findIndex((line) => closing.test(line));
   return end < 0 ? undefined : lines.slice(0, end).join('\n');
 }
 

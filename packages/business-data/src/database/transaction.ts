@@ -1,7 +1,7 @@
 import type { Connection, PoolClient, Submittable } from 'pg';
 import { DataFailure } from '../failure.ts';
 import type { ResultUse } from '../result-budget.ts';
-import { type ConnectionLimits, socketOf } from './guard.ts';
+import type { ConnectionLimits } from './guard.ts';
 import { connectionOf } from './guarded-client.ts';
 
 /** Limits of one statement. */
@@ -56,7 +56,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   await client.query(beginText(access, limits));
   const result = await work((text, values = []) => runLimited(client, text, values, limits));
-  if (socketOf(client).destroyed && access === 'read write')
+  if (connectionOf(client).stream.destroyed && access === 'read write')
     throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
   if (access === 'read only') return result;
   commit.isCommitting = true;
@@ -67,9 +67,8 @@ async function inTransaction<T>(
 /** Counts bytes as they arrive, before they are parsed: a single value may have a gigabyte. */
 async function runLimited(client: PoolClient, text: string, values: readonly (string | null)[], limits: Limits): Promise<RawResult> {
   const query = new LimitedQuery(text, values, limits.maxRows);
-  const socket = socketOf(client);
   const connection = connectionOf(client);
-  const { room } = connection;
+  const { stream: socket, room } = connection;
   const full = Promise.withResolvers<RawResult>();
   let bytes = 0;
   const count = ({ length }: Buffer) => {

@@ -146,8 +146,10 @@ export class Acceptance {
   }
 
   /** The first request with an Idempotency-Key may have been accepted, and taken the last credits, since the key was looked up. */
-  async #attachWithoutHold(outcomes: Outcomes, refused: readonly Candidate[]): Promise<void> {
-    const decisions = await this.#decide(refused.map(({ message }) => message).filter(({ idempotencyScope }) => idempotencyScope !== ''));
+  async #attachWithoutHold(outcomes: Outcomes, candidates: readonly Candidate[]): Promise<void> {
+    const decisions = await this.#decide(
+      candidates.map(({ message }) => message).filter(({ idempotencyScope }) => idempotencyScope !== ''),
+    );
     const attached = decisions.filter(({ admission }) => admission.kind === 'attach');
     for (const [message, outcome] of await this.#conclude(attached)) outcomes.set(message, outcome);
   }

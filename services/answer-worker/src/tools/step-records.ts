@@ -104,11 +104,12 @@ function toResultRecord({ columns, rows, truncated }: QueryResult): ResultRecord
 }
 
 const chartOpening = /^```vega-lite[ \t]*\n/m;
+const chartClosing = /^```[ \t]*$/;
 const maxChartLength = 32 * 1024;
 
 /** The specification of the first chart in an answer; null without one. */
 export function chartIn(content: string): Readonly<Record<string, unknown>> | null {
-  const text = fencedBlock(content, chartOpening) ?? '';
+  const text = fencedBlock(content, chartOpening, chartClosing) ?? '';
   if (text === '' || text.length > maxChartLength) return null;
   try {
     const chart: unknown = JSON.parse(text);

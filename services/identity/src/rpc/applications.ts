@@ -129,7 +129,8 @@ export const rotateOauthSecret = ({
 async function lockActiveApplication({ em, sql }: Transaction, { organizationId, environment }: Tenant, id: string) {
   const application = await em.findOne(OauthClient, { organizationId, environment, id });
   if (!application) throw new ServiceError('not_found');
-  const role = application.revokedAt ? '' : await lockActiveUser(sql, organizationId, application.userId);
+  if (application.revokedAt) throw new ServiceError('credential_ended');
+  const role = await lockActiveUser(sql, organizationId, application.userId);
   await em.refresh(application, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (application.revokedAt) throw new ServiceError('credential_ended');
   return { application, role };

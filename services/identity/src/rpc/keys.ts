@@ -1,7 +1,7 @@
 import { type Call, callersAndOperators, cutToRole, type Role, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
-import { LockMode } from '@agent-service/store/entities';
+import { type InferEntity, LockMode } from '@agent-service/store/entities';
 import type { IdentityDeps } from '../deps.ts';
 import {
   type CredentialDetail,
@@ -145,10 +145,15 @@ async function lockActiveKey(transaction: Transaction, { organizationId, environ
   const { em } = transaction;
   const key = await em.findOne(ApiKey, { organizationId, environment, id });
   if (!key) throw new ServiceError('not_found');
-  const role = key.revokedAt ? 'member' : await lockOwner(transaction, organizationId, key.userId);
+  checkNotEnded(key);
+  const role = await lockOwner(transaction, organizationId, key.userId);
   await em.refresh(key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  if (key.revokedAt) throw new ServiceError('credential_ended', { details: { replaced_by: key.replacedBy } });
+  checkNotEnded(key);
   return { key, role };
+}
+
+function checkNotEnded({ revokedAt, replacedBy }: Pick<InferEntity<typeof ApiKey>, 'revokedAt' | 'replacedBy'>): void {
+  if (revokedAt) throw new ServiceError('credential_ended', { details: { replaced_by: replacedBy } });
 }
 
 /** The new key has an id of its own, so that tokens made from the old one end with it. */

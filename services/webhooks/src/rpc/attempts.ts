@@ -114,7 +114,7 @@ interface EndingJob extends DispatchedKey {
   /** Its place among the items of its call. */
   position: number;
   outcome: Outcome;
-  /** Where the attempt was sent; empty from dispatchers of the version before. */
+  /** The URL that the attempt was sent to; empty from dispatchers of the version before. */
   url: string;
   /** The call that reports the outcome. */
   call: Call;

@@ -136,7 +136,7 @@ export async function replacePassword(
   await lockSignInOf(sql, organizationId, userId);
   await savePassword(sql, organizationId, userId, hash);
   await removeResets(sql, organizationId, userId);
-  await removeUnconfirmed(sql, organizationId, userId);
+  await removeUnconfirmed(sql, user);
   const ended = await endSessionsOf(sql, organizationId, userId, exceptId);
   await writeAudit(sql, call, {
     action: 'password.changed',

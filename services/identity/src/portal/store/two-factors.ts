@@ -76,7 +76,7 @@ export async function removeTwoFactor(sql: Sql, { organizationId, userId }: User
 const removeTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
 
 /** Removes a secret that was made and not confirmed. */
-export async function removeUnconfirmed(sql: Sql, organizationId: string, userId: string): Promise<void> {
+export async function removeUnconfirmed(sql: Sql, { organizationId, userId }: UserKey): Promise<void> {
   await sql(removeUnconfirmedStatement, [organizationId, userId]);
 }
 
