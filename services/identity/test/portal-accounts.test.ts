@@ -1,7 +1,15 @@
-import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeOf, stepAt } from '../src/domain/totp.ts';
-import { lockUser, outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
+import {
+  administrator,
+  lockUser,
+  outcomeOf,
+  type PortalWorld,
+  password,
+  passwordChange,
+  passwordRehash,
+  portalWorld,
+} from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -133,22 +141,14 @@ test('links that an administrator made end with the rights of the administrator,
   const { token: reset } = await portal.createPasswordReset({ sessionToken: secondToken, userId: first.userId });
   const secondId = (await portal.resumeSession({ sessionToken: secondToken })).session?.user?.id ?? '';
   const { userId } = first;
-  const principal = {
-    organizationId,
-    environment: 'live',
-    userId,
-    credentialId: '',
-    scopes: ['users:write'],
-    admin: true,
-    role: 'admin',
-  } as const;
-  await service.as({ ...principal, scopes: [...principal.scopes] }, () => service.gateway.updateUser({ userId: secondId, role: 'member' }));
+  const principal = administrator(organizationId, userId);
+  await service.as(principal, () => service.gateway.updateUser({ userId: secondId, role: 'member' }));
   expect((await portal.listInvitations({ sessionToken: firstToken })).invitations).toEqual([]);
   expect(await outcomeOf(portal.getInvitation({ token: back }))).toBe('not_found');
   const acceptance = portal.acceptInvitation({ token: back, name: 'Back', password: newPassword, client: world.browser() });
   expect(await outcomeOf(acceptance)).toBe('not_found');
   expect(await outcomeOf(portal.resetPassword({ token: reset, password: newPassword }))).toBe('not_found');
-  await service.as({ ...principal, scopes: [...principal.scopes] }, () => service.gateway.updateUser({ userId: secondId, role: 'admin' }));
+  await service.as(principal, () => service.gateway.updateUser({ userId: secondId, role: 'admin' }));
   expect(await outcomeOf(portal.getInvitation({ token: back }))).toBe('not_found');
 
   const { token: older } = await service.operator.createPasswordReset({ organizationId, userId: first.userId });
@@ -164,26 +164,29 @@ describe('a change that was confirmed with a password has no effect after the pa
   };
   const hashOf = (userId: string) => world.database('select hash from identity.passwords where user_id = $1', [userId]);
 
-  test.each(Object.entries(works))('%s', async (name, work) => {
+  /** A user who is signed in, with what the work changes. */
+  async function makeUser(work: string) {
     const { email, userId } = await world.makeOrganization();
     const sessionToken = await world.signIn(email);
-    if (name === 'removeTwoFactor') await world.portal.beginTwoFactor({ sessionToken, password });
+    if (work === 'removeTwoFactor') await world.portal.beginTwoFactor({ sessionToken, password });
     const factors = () => world.database('select secret from identity.two_factors where user_id = $1', [userId]);
-    const before = [await hashOf(userId), await factors()];
+    return { userId, sessionToken, stored: async () => [await hashOf(userId), await factors()] };
+  }
+
+  test.each(Object.entries(works))('%s', async (name, work) => {
+    const { userId, sessionToken, stored } = await makeUser(name);
+    const before = await stored();
     expect(await world.outcomeBehind(passwordChange(userId), () => work(sessionToken))).toBe('invalid_request');
-    expect([await hashOf(userId), await factors()]).toEqual(before);
+    expect(await stored()).toEqual(before);
     expect(await world.outcomeBehind(passwordRehash(userId), () => work(sessionToken))).toBe('ok');
   });
 
   test.each(Object.entries(works))('nor after the session has ended: %s', async (name, work) => {
-    const { email, userId } = await world.makeOrganization();
-    const sessionToken = await world.signIn(email);
-    if (name === 'removeTwoFactor') await world.portal.beginTwoFactor({ sessionToken, password });
-    const factors = () => world.database('select secret from identity.two_factors where user_id = $1', [userId]);
-    const before = [await hashOf(userId), await factors()];
+    const { userId, sessionToken, stored } = await makeUser(name);
+    const before = await stored();
     const end = ['delete from portal_sessions where user_id = $1', userId] as const;
     expect(await world.outcomeBehind([[lockUser, userId], end], () => work(sessionToken))).toBe('unauthorized');
-    expect([await hashOf(userId), await factors()]).toEqual(before);
+    expect(await stored()).toEqual(before);
   });
 
   test('also where the user had no password', async () => {
@@ -208,7 +211,7 @@ describe('a link to set a password', () => {
     const { token } = await world.portal.createInvitation({ sessionToken, email, role: 'admin' });
     const accepted = await world.portal.acceptInvitation({ token, name: 'Colleague', password, client: world.browser() });
     const colleague = { userId: accepted.opened?.session?.user?.id ?? '', sessionToken: accepted.opened?.sessionToken ?? '' };
-    const principal: Principal = { ...first, environment: 'live', credentialId: '', scopes: ['users:write'], admin: true, role: 'admin' };
+    const principal = administrator(first.organizationId, first.userId);
     const change = (changes: object) =>
       world.service.as(principal, () => world.service.gateway.updateUser({ userId: colleague.userId, ...changes }));
     return { ...first, sessionToken, colleague, change };

@@ -1,9 +1,20 @@
-import { type Client, createClient, ServiceError } from '@agent-service/contracts';
+import { type Client, createClient, type Principal, ServiceError } from '@agent-service/contracts';
 import { until } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { boot } from './boot.ts';
 
 export const password = 'correct horse battery';
+
+/** An administrator who may change users. */
+export const administrator = (organizationId: string, userId: string): Principal => ({
+  organizationId,
+  environment: 'live',
+  userId,
+  credentialId: '',
+  scopes: ['users:write'],
+  admin: true,
+  role: 'admin',
+});
 
 type Statements = readonly (readonly [string, ...unknown[]])[];
 

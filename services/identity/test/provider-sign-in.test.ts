@@ -1,8 +1,7 @@
-import type { Principal } from '@agent-service/contracts';
 import { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { boot } from './boot.ts';
-import { outcomeOf, type PortalWorld, portalWorld } from './portal-world.ts';
+import { administrator, outcomeOf, type PortalWorld, portalWorld } from './portal-world.ts';
 
 let provider: OpenIdProvider;
 let world: PortalWorld;
@@ -19,15 +18,7 @@ let attempts = 0;
 
 /** As another administrator of the organization does. */
 async function deactivate({ email, organizationId, userId }: { email: string; organizationId: string; userId: string }) {
-  const principal: Principal = {
-    organizationId,
-    environment: 'live',
-    userId: 'usr_other',
-    credentialId: '',
-    scopes: ['users:write'],
-    admin: true,
-    role: 'admin',
-  };
+  const principal = administrator(organizationId, 'usr_other');
   const { gateway } = world.service;
   await world.service.as(principal, () => gateway.createUser({ name: 'Second', email: `second-${email}`, role: 'admin' }));
   await world.service.as(principal, () => gateway.updateUser({ userId, status: 'deactivated' }));
@@ -176,18 +167,9 @@ describe('a sign-in with a provider', () => {
       const { email, organizationId, userId } = await makePerson();
       const account = { email, sub: `former-${email}` };
       const sessionToken = await sessionOf(account);
-      const caller: Principal = {
-        organizationId,
-        environment: 'live',
-        userId,
-        credentialId: '',
-        scopes: ['users:write'],
-        admin: true,
-        role: 'admin',
-      };
+      const caller = administrator(organizationId, by === 'the user' ? userId : 'usr_other');
       const { gateway } = world.service;
-      const move = (to: string) =>
-        world.service.as({ ...caller, userId: by === 'the user' ? userId : 'usr_other' }, () => gateway.updateUser({ userId, email: to }));
+      const move = (to: string) => world.service.as(caller, () => gateway.updateUser({ userId, email: to }));
       return { email, account, sessionToken, move };
     }
 
