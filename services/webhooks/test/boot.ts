@@ -54,3 +54,12 @@ export async function query<Row extends object>(url: string, statement: string, 
     await database.end();
   }
 }
+
+/** Lets the insert of the event wait for this transaction, after its subscribers were read. */
+export async function holdInsert(database: Database, event: { organizationId: string; eventId: string; at: Date }): Promise<void> {
+  await database.query('begin');
+  await database.query(
+    "insert into events (organization_id, environment, id, month, type, body, received_at) values ($1, 'live', $2, date_trunc('month', $3::timestamptz)::date, '', '', $3)",
+    [event.organizationId, event.eventId, event.at],
+  );
+}

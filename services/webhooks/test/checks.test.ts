@@ -1,7 +1,7 @@
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type BootedService, boot, connect, query } from './boot.ts';
+import { type BootedService, boot, connect, holdInsert, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const [second, minute, day] = [1_000, 60_000, 86_400_000];
@@ -84,12 +84,7 @@ test('the queue of a deleted webhook is not checked again after an event that ar
   const id = await create();
   const database = await connect(webhooks.databaseUrl);
   try {
-    // The insert of the event waits for this transaction, after its subscribers were read.
-    await database.query('begin');
-    await database.query(
-      "insert into events (organization_id, environment, id, month, type, body, received_at) values ($1, 'live', 'evt_late', date_trunc('month', $2::timestamptz)::date, '', '', $2)",
-      [organizationId, new Date(clock)],
-    );
+    await holdInsert(database, { organizationId, eventId: 'evt_late', at: new Date(clock) });
     const receiving = receive('evt_late');
     await until('the event waits', () => isWaiting('insert into events'));
     await as(() => webhooks.gateway.deleteEndpoint({ endpointId: id }));

@@ -1,7 +1,7 @@
 import type { ServiceError } from '@agent-service/contracts';
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type BootedService, boot, connect, query } from './boot.ts';
+import { type BootedService, boot, connect, holdInsert, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const url = 'https://hooks.example.com/in';
@@ -169,12 +169,7 @@ test.each([
   const endpointId = await created();
   const database = await connect(webhooks.databaseUrl);
   try {
-    // The insert of the event waits for this transaction, after its subscribers were read.
-    await database.query('begin');
-    await database.query(
-      "insert into events (organization_id, environment, id, month, type, body, received_at) values ($1, 'live', 'evt_race', date_trunc('month', $2::timestamptz)::date, '', '', $2)",
-      [organizationId, new Date(clock)],
-    );
+    await holdInsert(database, { organizationId, eventId: 'evt_race', at: new Date(clock) });
     const receiving = receive('evt_race');
     await until('the event waits', async () => (await query(webhooks.databaseUrl, waitingInserts)).length > 0);
     clock += lateMs;
