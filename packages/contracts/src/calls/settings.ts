@@ -36,7 +36,9 @@ export const clientSettings = {
   GRPC_TLS_CA_FILE: certificateFile()
     .optional()
     .describe("The authority that callers trust, and that a server demands of its callers' certificates where the server has it."),
-  GRPC_TLS_CERT_FILE: certificateFile().optional().describe('The certificate of a server of gRPC.'),
+  GRPC_TLS_CERT_FILE: certificateFile()
+    .optional()
+    .describe('The certificate of a server of gRPC. It, its key and the authority are read again every minute.'),
   GRPC_TLS_KEY_FILE: setting.file('a private key', createPrivateKey).optional().describe('The key of that certificate.'),
 };
 

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { ConfigurationError } from '@agent-service/runtime/config';
-import { ChannelCredentials, type ChannelOptions, ServerCredentials } from '@grpc/grpc-js';
+import { ChannelCredentials, type ChannelOptions, experimental, ServerCredentials } from '@grpc/grpc-js';
+import { CertificateFiles } from './certificate-files.ts';
 import type { ClientConfig } from './settings.ts';
 
 const maxMessageBytes = 8 * 1024 * 1024;
@@ -29,27 +29,26 @@ export const serverOptions: ChannelOptions = {
   'grpc.keepalive_timeout_ms': 10_000,
 };
 
-const read = (file: string | undefined) => (file ? readFileSync(file) : null);
-
 /** TLS where an authority is named (mutual, when both sides have certificates), else plain text on this machine, beyond it only where the settings say so. */
 export function clientCredentials(config: ClientConfig, address: string): ChannelCredentials {
   if (!config.GRPC_TLS_CA_FILE) {
     refusePlaintext(config, hostsOf(address), `calls of ${address} would leave this machine in plain text; set GRPC_TLS_CA_FILE`);
     return ChannelCredentials.createInsecure();
   }
-  return ChannelCredentials.createSsl(read(config.GRPC_TLS_CA_FILE), read(config.GRPC_TLS_KEY_FILE), read(config.GRPC_TLS_CERT_FILE));
+  const files = new CertificateFiles(config);
+  return experimental.createCertificateProviderChannelCredentials(files, files.hasIdentity ? files : null);
 }
 
 export function serverCredentials(config: ClientConfig & { HOST: string }): ServerCredentials {
-  const key = read(config.GRPC_TLS_KEY_FILE);
-  const certificate = read(config.GRPC_TLS_CERT_FILE);
-  if (!key || !certificate) {
+  const files = new CertificateFiles(config);
+  if (!files.hasIdentity) {
     const remedy = 'set GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE, or HOST=127.0.0.1';
     refusePlaintext(config, [config.HOST], `gRPC on ${config.HOST} would be reachable from outside in plain text; ${remedy}`);
     return ServerCredentials.createInsecure();
   }
-  const authority = read(config.GRPC_TLS_CA_FILE);
-  return ServerCredentials.createSsl(authority, [{ private_key: key, cert_chain: certificate }], authority !== null);
+  // Without an authority callers need no certificate: the library takes null for that, which its type does not say.
+  const authority = files.hasAuthority ? files : (null as unknown as CertificateFiles);
+  return experimental.createCertificateProviderServerCredentials(authority, files, files.hasAuthority);
 }
 
 function refusePlaintext({ GRPC_ALLOW_PLAINTEXT: isAllowed }: ClientConfig, hosts: readonly string[], why: string): void {
