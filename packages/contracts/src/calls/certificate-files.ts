@@ -28,12 +28,12 @@ export class CertificateFiles implements Provider {
     this.#read = readFiles(config);
   }
 
-  /** Whether the files name an authority. */
+  /** Is true where the settings name a file with an authority. */
   get hasAuthority(): boolean {
     return this.#read.authority !== undefined;
   }
 
-  /** Whether there is a certificate with its key. */
+  /** Is true where the settings name a certificate and its key. */
   get hasIdentity(): boolean {
     return this.#read.identity !== undefined;
   }
