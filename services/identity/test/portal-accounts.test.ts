@@ -125,6 +125,32 @@ describe('an invitation', () => {
     expect(await outcomeOf(accept(replacement.token))).toBe('ok');
     expect((await portal.listInvitations({ sessionToken })).invitations).toEqual([]);
   });
+
+  test('is not made by an administrator who is demoted at the same time', async () => {
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const demotion = [`update users set role = 'member' where id = $1`, userId] as const;
+    const invite = () => world.portal.createInvitation({ sessionToken, email: `late-${email}`, role: 'admin' });
+    expect(await world.outcomeBehind([demotion], invite)).toBe('admin_required');
+    expect(await world.database('select 1 from identity.invitations where created_by = $1', [userId])).toEqual([]);
+  });
+
+  test('is accepted while its maker is demoted: neither change fails for the other', async () => {
+    const { email, organizationId, userId } = await world.makeOrganization();
+    const { portal, service } = world;
+    const asOther = <T>(work: () => Promise<T>) => service.as(administrator(organizationId, 'usr_other'), work);
+    const user = (name: string, role: string) => service.gateway.createUser({ name, email: `${name}-${email}`, role });
+    await asOther(() => user('second', 'admin'));
+    await asOther(() => user('member', 'member'));
+    const { token } = await portal.createInvitation({ sessionToken: await world.signIn(email), email: `in-${email}`, role: 'member' });
+    const counts = [`select 1 from user_counts where organization_id = $1 and role = 'member' for update`, organizationId] as const;
+    let acceptance: Promise<string> | undefined;
+    const demote = () => asOther(() => service.gateway.updateUser({ userId, role: 'member' }));
+    const demotion = await world.outcomeBehind([counts], demote, () => {
+      acceptance = outcomeOf(accept(token));
+    });
+    expect([demotion, await acceptance]).toEqual(['ok', 'not_found']);
+  });
 });
 
 test('links that an administrator made end with the rights of the administrator, and a reset with a change of the password', async () => {

@@ -71,8 +71,8 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
         await client.end();
       }
     },
-    /** The outcome of work that reads before the statements are committed, and then waits for their locks. `later` runs while it waits. */
-    async outcomeBehind(statements: Statements, work: () => Promise<unknown>, later: Statements = []): Promise<string> {
+    /** The outcome of work that reads before the statements are committed, and then waits for their locks; `second` begins behind it. */
+    async outcomeBehind(statements: Statements, work: () => Promise<unknown>, second?: () => void): Promise<string> {
       const client = new Database({ connectionString: service.url });
       await client.connect();
       try {
@@ -82,8 +82,11 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
         const outcome = outcomeOf(work()).finally(() => {
           isOver = true;
         });
-        await until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length > 0);
-        for (const [statement, ...values] of later) await client.query(statement, values);
+        const wait = (count: number) =>
+          until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length >= count);
+        await wait(1);
+        second?.();
+        if (second) await wait(2);
         await client.query('commit');
         return await outcome;
       } finally {

@@ -1,7 +1,7 @@
-import { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from '@agent-service/testkit';
+import { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { boot } from './boot.ts';
-import { administrator, outcomeOf, type PortalWorld, portalWorld } from './portal-world.ts';
+import { administrator, outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
 
 let provider: OpenIdProvider;
 let world: PortalWorld;
@@ -161,6 +161,13 @@ describe('a sign-in with a provider', () => {
 
   describe('with the former address of a user', () => {
     const sessionOf = async (account: IdTokenClaims) => (await signIn(account)).opened?.sessionToken ?? '';
+    /** What the audit log says of the change of the user. */
+    const changesOf = async (userId: string) => {
+      const statement = `select changes_json::json as changes from identity.audit_entries where action = 'user.updated' and target_id = $1`;
+      const read = () => world.database(statement, [userId]);
+      await until('the entry is written', async () => (await read()).length > 0);
+      return (await read())[0]?.changes;
+    };
     const isOpen = (sessionToken: string) => outcomeOf(world.portal.resumeSession({ sessionToken }));
 
     async function makeMoved(by: 'another administrator' | 'the user') {
@@ -169,8 +176,9 @@ describe('a sign-in with a provider', () => {
       const sessionToken = await sessionOf(account);
       const caller = administrator(organizationId, by === 'the user' ? userId : 'usr_other');
       const { gateway } = world.service;
-      const move = (to: string) => world.service.as(caller, () => gateway.updateUser({ userId, email: to }));
-      return { email, account, sessionToken, move };
+      const change = (changes: object) => world.service.as(caller, () => gateway.updateUser({ userId, ...changes }));
+      const move = (to: string) => change({ email: to });
+      return { email, account, organizationId, userId, sessionToken, change, move };
     }
 
     test('has no effect after another administrator has changed the address, and back', async () => {
@@ -185,14 +193,32 @@ describe('a sign-in with a provider', () => {
       expect(await outcomeOf(signIn(account))).toBe('ok');
     });
 
+    test('has none either where the user was deactivated by the same change, and activated later', async () => {
+      const { email, account, organizationId, userId, change } = await makeMoved('another administrator');
+      await world.service.as(administrator(organizationId, 'usr_other'), () =>
+        world.service.gateway.createUser({ name: 'Second', email: `second-${email}`, role: 'admin' }),
+      );
+      await change({ email: `moved-${email}`, status: 'deactivated' });
+      await change({ status: 'active' });
+      expect(await outcomeOf(signIn(account))).toBe('invalid_credentials');
+      expect(await outcomeOf(signIn({ email: `moved-${email}`, sub: userId }))).toBe('ok');
+    });
+
     test('leaves no password and no second factor that the account has set up', async () => {
-      const { email, account, sessionToken, move } = await makeMoved('another administrator');
+      const { email, account, userId, sessionToken, move } = await makeMoved('another administrator');
       const { portal } = world;
       expect(await outcomeOf(portal.changePassword({ sessionToken, currentPassword: '', newPassword: 'the first long password' }))).toBe(
         'ok',
       );
       await portal.beginTwoFactor({ sessionToken, password: 'the first long password' });
+      await world.database('update identity.two_factors set confirmed_at = clock_timestamp() where user_id = $1', [userId]);
       await move(`moved-${email}`);
+      expect(await changesOf(userId)).toEqual({
+        email: `moved-${email}`,
+        unlinked_accounts: 1,
+        password: 'removed',
+        two_factor: 'removed',
+      });
       await move(email);
       const byPassword = portal.signIn({ email, password: 'the first long password', client: world.browser() });
       expect(await outcomeOf(byPassword)).toBe('invalid_credentials');
@@ -200,6 +226,18 @@ describe('a sign-in with a provider', () => {
         await world.database('select 1 from identity.two_factors join identity.users on id = user_id where email = $1', [email]),
       ).toEqual([]);
       expect(await outcomeOf(signIn(account))).toBe('ok');
+    });
+
+    test('leaves the second factor of a password that is older than the account', async () => {
+      const { email, organizationId, userId } = await world.makeOrganization();
+      const { opened } = await signIn({ email, sub: userId });
+      await world.portal.beginTwoFactor({ sessionToken: opened?.sessionToken ?? '', password });
+      await world.database('update identity.two_factors set confirmed_at = clock_timestamp() where user_id = $1', [userId]);
+      await world.service.as(administrator(organizationId, 'usr_other'), () =>
+        world.service.gateway.updateUser({ userId, email: `moved-${email}` }),
+      );
+      expect(await outcomeOf(world.signIn(`moved-${email}`))).toBe('code_required');
+      expect(await changesOf(userId)).toEqual({ email: `moved-${email}`, unlinked_accounts: 1 });
     });
 
     test('goes on where the user has changed it', async () => {

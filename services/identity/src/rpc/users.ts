@@ -183,17 +183,18 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   const before = { kind: user.kind, role: user.role, status: user.status, email: user.email };
   em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
   checkRights(call.tenant, userId, before, user, hasOtherAdmin);
+  // A link that a former administrator has made could give access back. The acceptance of an invitation as well takes it before users are counted.
+  if (revokesAdmin(before, user)) await removeInvitationsOf(sql, organizationId, userId);
   await flushUser(em);
   const isDeactivation = endsCredentials(before, user);
   const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
-  // A link that a former administrator has made could give access back.
-  if (revokesAdmin(before, user)) {
-    await removeResets(sql, organizationId);
-    await removeInvitationsOf(sql, organizationId, userId);
-  } else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
+  if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
+  else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
+  // The accounts of a person with the former address are not those of the person with the new one.
+  const isMoved = changesSignIn(before, user) && call.tenant.userId !== userId;
+  const removed = isMoved ? await unlinkProviderAccounts(sql, organizationId, userId) : {};
   // A later activation restores no session.
-  if (isDeactivation) await endSessionsOf(sql, organizationId, userId);
-  else if (changesSignIn(before, user) && call.tenant.userId !== userId) await endSignInsByAddress(sql, organizationId, userId);
+  if (isDeactivation || isMoved) await endSessionsOf(sql, organizationId, userId);
   if (isDeactivation) await events.addDeactivated(sql, organizationId, userId, user.updatedAt);
   const revokedIds = revoked ? [...revoked.apiKeys, ...revoked.applications] : [];
   await writeAudit(sql, call, {
@@ -201,18 +202,12 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
     organizationId,
     environment: '',
     target: { type: 'user', id: userId },
-    changes: { ...changes, ...(revokedIds.length > 0 && { ended_credentials: revokedIds }) },
+    changes: { ...changes, ...(revokedIds.length > 0 && { ended_credentials: revokedIds }), ...removed },
   });
   return {
     user: toUser(user),
     ...(revoked && { endedCredentials: { apiKeys: revoked.apiKeys.length, oauthApplications: revoked.applications.length } }),
   };
-}
-
-/** The accounts and sessions of a person with the former address are not those of the person with the new one. */
-async function endSignInsByAddress(sql: Transaction['sql'], organizationId: string, userId: string): Promise<void> {
-  await unlinkProviderAccounts(sql, organizationId, userId);
-  await endSessionsOf(sql, organizationId, userId);
 }
 
 /** Throws if this caller may not make this change. The lock keeps two changes from each relying on the other's administrator. */

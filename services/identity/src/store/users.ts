@@ -107,11 +107,12 @@ const countUsersStatement = `
   where organization_id = $1 and ($2 = '' or role = $2) and ($3 = '' or status = $3)`;
 
 /**
- * True if a person other than this user is an active administrator. Holds a lock against other changes of administrators. Service users do
- * not count: an application cannot manage an organization.
+ * True if a person other than this user is an active administrator. Holds locks against other changes of administrators and of this user.
+ * Service users do not count: an application cannot manage an organization.
  */
 export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
   await sql(lockOrganization, [organizationId]);
+  await sql(lockUserAlone, [organizationId, userId]);
   return (await sql(findOtherAdmin, [organizationId, userId])).length > 0;
 }
 

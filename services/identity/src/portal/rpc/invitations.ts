@@ -59,6 +59,8 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       role: checkRole(role),
     };
     await store.transaction(async ({ sql }) => {
+      // A demotion waits for this invitation, and removes it.
+      await lockAdministrator(sql, session);
       if (await isUserEmail(sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
       if ((await listInvitationsOf(sql, organizationId, invitationsAtMost)).length >= invitationsAtMost)
         throw new ServiceError('credential_limit_reached', {

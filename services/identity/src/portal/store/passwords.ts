@@ -104,17 +104,35 @@ const linkProviderAccountStatement = `
 
 /**
  * Unlinks the accounts of providers, and removes what the person of such an account may have set up without a proof of the user: a password
- * and a second factor of the time since. The next sign-in with a provider is that of the account that has the user's address then.
+ * of the time since, and a second factor for which no older password was asked. The next sign-in with a provider is that of the account
+ * that has the user's address then. Returns what was removed, as an audit entry says it.
  */
-export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<void> {
-  await sql(unlinkProviderAccountsStatement, [organizationId, userId]);
+export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<Record<string, unknown>> {
+  const [removed] = await sql<Removed>(unlinkProviderAccountsStatement, [organizationId, userId]);
+  return {
+    ...(removed?.accounts && { unlinked_accounts: removed.accounts }),
+    ...(removed?.password && { password: 'removed' }),
+    ...(removed?.twoFactor && { two_factor: 'removed' }),
+  };
 }
 
+interface Removed {
+  /** How many. */
+  readonly accounts: number;
+  readonly password: boolean;
+  readonly twoFactor: boolean;
+}
+
+// All parts read what was there before the statement.
 const unlinkProviderAccountsStatement = `
   with unlinked as (delete from provider_accounts where organization_id = $1 and user_id = $2 returning created_at),
   first as (select min(created_at) as at from unlinked),
-  passwords_since as (delete from passwords where organization_id = $1 and user_id = $2 and changed_at >= (select at from first))
-  delete from two_factors where organization_id = $1 and user_id = $2 and (confirmed_at is null or confirmed_at >= (select at from first))`;
+  passwords_since as (delete from passwords where organization_id = $1 and user_id = $2 and changed_at >= (select at from first) returning 1),
+  unproven as (delete from two_factors where organization_id = $1 and user_id = $2 and (confirmed_at is null or confirmed_at >= (select at from first)
+      and not exists (select 1 from passwords where organization_id = $1 and user_id = $2 and changed_at < (select at from first)))
+    returning confirmed_at)
+  select (select count(*)::integer from unlinked) as accounts, exists (select 1 from passwords_since) as password,
+    exists (select 1 from unproven where confirmed_at is not null) as "twoFactor"`;
 
 export const passwordStatements = {
   findProviderUsersStatement,
