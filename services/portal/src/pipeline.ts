@@ -42,8 +42,8 @@ export async function admit(exchange: Exchange, access: PortalRoute['access'], d
 const clientAddressOf = ({ request }: Exchange, { trustedProxies }: PipelineDeps): string =>
   clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxies);
 
-/** Refusals of requests that prove nothing. Identity looks each of them up. */
-const unproven: readonly string[] = ['unauthorized', 'not_found', 'invalid_credentials', 'rate_limited'];
+/** Refusals of requests that prove nothing. Identity, or a provider, looks each of them up. */
+const unproven: readonly string[] = ['unauthorized', 'not_found', 'invalid_credentials', 'invalid_token', 'rate_limited'];
 
 /** Refuses an address with too many unproven requests before identity is asked, unless its session was valid lately. */
 async function limited<T>(exchange: Exchange, deps: PipelineDeps, work: () => Promise<T>): Promise<T> {
@@ -92,8 +92,16 @@ export const createPipeline =
       origin: originOf(request, deps.origin),
     };
     const handle = () => callFor(exchange, () => route.handler({ ...input, session } as never, deps.backends), route.limitMs);
-    return await (route.access === 'everyone' ? limited(exchange, deps, handle) : handle());
+    const reply = route.access === 'everyone' ? limited(exchange, deps, handle) : handle();
+    return await (route.replyToRefusal ? reply.catch((cause: unknown) => replyTo(route, cause, deps.backends)) : reply);
   };
+
+function replyTo({ replyToRefusal }: PortalRoute, cause: unknown, backends: Backends): Reply {
+  const refusal = ServiceError.from(cause);
+  // A fault of ours is logged and shown as every other.
+  if (!replyToRefusal || refusal.definition.http === 500) throw cause;
+  return replyToRefusal(refusal, backends);
+}
 
 async function readInput({ body, method }: PortalRoute, { request }: Exchange): Promise<unknown> {
   if (body) return validate(body, await readBody(request, 'json', bodyLimits.usual));

@@ -36,12 +36,7 @@ beforeAll(async () => {
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
   });
   await identity.start();
-  url = await world.open({
-    ...settings,
-    IDENTITY_ADDRESS: identity.address,
-    PORTAL_URL: portalUrl,
-    OPENID_CONNECT_CLIENT_SECRET: 'secret',
-  });
+  url = await world.open(portalSettings());
   const operator = createClient('identity', {
     address: identity.address,
     as: operatorService,
@@ -56,6 +51,14 @@ afterAll(async () => {
   await world?.stop();
   await identity?.stop();
   await Promise.all([provider?.stop(), database?.drop()]);
+});
+
+const portalSettings = () => ({
+  OPENID_CONNECT_ISSUER: provider.issuer,
+  OPENID_CONNECT_CLIENT_ID: provider.clientId,
+  IDENTITY_ADDRESS: identity.address,
+  PORTAL_URL: portalUrl,
+  OPENID_CONNECT_CLIENT_SECRET: 'secret',
 });
 
 interface Attempt {
@@ -74,9 +77,9 @@ async function begin(returnTo = '/live/agents'): Promise<Attempt> {
   return { cookie: cookieOf(start), searchParams: back.searchParams };
 }
 
-async function finish({ cookie, searchParams }: Attempt) {
+async function finish({ cookie, searchParams }: Attempt, at = url) {
   const path = `/api/openid-connect/callback?${searchParams}`;
-  const reply = await send(url, { method: 'GET', path, headers: cookie ? { cookie } : {} });
+  const reply = await send(at, { method: 'GET', path, headers: cookie ? { cookie } : {} });
   const session = cookieOf(reply);
   return { location: reply.headers.location, session: /^agent_service_portal=\w{43}$/.test(session) ? session : undefined };
 }
@@ -152,6 +155,21 @@ test('refuses an answer that belongs to no attempt of this browser, or was used'
   expect(await finish({ ...attempt, cookie: (await begin()).cookie })).toEqual(refused('provider_refused'));
   expect(await finish(attempt)).toMatchObject({ location: '/live/agents', session: expect.any(String) });
   expect(await finish(attempt)).toEqual(refused('provider_refused'));
+});
+
+test('asks the provider for an address that made up 300 answers no more, and says so on the sign-in page', async () => {
+  // Counts of its own.
+  const portal = await world.open(portalSettings());
+  const madeUp = { state: 'state', nonce: 'nonce', verifier: 'v'.repeat(43), returnTo: '/', organizationId: '' };
+  const [name] = (await begin()).cookie.split('=', 1);
+  const cookie = `${name}=${Buffer.from(JSON.stringify(madeUp)).toString('base64url')}`;
+  const guess = () =>
+    finish({ cookie, searchParams: new URLSearchParams({ code: 'guessed', state: 'state', iss: provider.issuer }) }, portal);
+  const before = provider.exchanges();
+  for (let n = 0; n < 300; n += 1) expect(await guess()).toEqual(refused('provider_refused'));
+  expect(provider.exchanges() - before).toBe(300);
+  for (let n = 0; n < 3; n += 1) expect(await guess()).toEqual(refused('rate_limited'));
+  expect(provider.exchanges() - before).toBe(300);
 });
 
 describe('a person with users in several organizations', () => {

@@ -25,6 +25,8 @@ export interface OpenIdProvider {
   script(account: IdTokenClaims, forge?: IdTokenForge): void;
   /** Answers everything with 503, or as usual again. */
   setAway(isAway: boolean): void;
+  /** How many codes it was asked to exchange for a token. */
+  exchanges(): number;
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   const nonces = new Map<string, string>();
   let account: IdTokenClaims = {};
   let isAway = false;
+  let exchanges = 0;
   let forge: IdTokenForge = (claims) => signed(claims);
 
   const signed: OpenIdProvider['signed'] = (claims, key = privateKey, header = { alg: 'RS256', kid: 'one' }) => {
@@ -62,6 +65,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
     response.writeHead(302, { location: back.href }).end();
   };
   const exchange = async (request: IncomingMessage, response: ServerResponse) => {
+    exchanges += 1;
     const form = new URLSearchParams(Buffer.concat(await request.toArray()).toString());
     const nonce = nonces.get(form.get('code') ?? '');
     nonces.set(form.get('code') ?? '', '');
@@ -91,6 +95,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
       [account, forge] = [person, spoil];
     },
     setAway: (away) => void (isAway = away),
+    exchanges: () => exchanges,
     async stop() {
       server.closeAllConnections();
       server.close();

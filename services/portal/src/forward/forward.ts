@@ -34,7 +34,7 @@ const replyHeaders = [
 const bodyOfRequest: Omit<BodyLimits, 'values'> = { bytes: 1024 * 1024, withinMs: 60_000 };
 /** Streams included: more than a few open tabs need. */
 const inFlightOfSession = 24;
-/** So that one organization, with all of its sessions, cannot use up what the process has. */
+/** So that one organization, with all of its sessions, cannot use up what the process has. Streams, which last as long as answers, count apart. */
 const inFlightOfOrganization = 200;
 export const inFlightOfProcess = 2_000;
 /** A gateway sends something every 15 s on each stream. */
@@ -56,7 +56,7 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     const method = methods.find((name) => name === exchange.request.method);
     if (!method) throw new ServiceError('method_not_allowed', { message: `This path has the methods ${methods.join(', ')}.` });
     const session = (await admit(exchange, 'session', deps)) as Session;
-    const release = inFlight.begin(session);
+    const release = inFlight.begin(session, exchange.request.headers.accept?.includes('text/event-stream') ?? false);
     let isHandedOver = false;
     try {
       const body = await readForwardedBody(exchange, session, deps.heldBytes);
@@ -77,20 +77,21 @@ class InFlight {
   #all = 0;
 
   /** Counts a request until the returned function is called. */
-  begin({ id, organizationId }: Pick<Session, 'id' | 'organizationId'>): () => void {
+  begin({ id, organizationId }: Pick<Session, 'id' | 'organizationId'>, isStream: boolean): () => void {
+    const organization = isStream ? `streams of ${organizationId}` : organizationId;
     if (this.#countOf(id) >= inFlightOfSession)
       throw new ServiceError('rate_limited', {
         message: 'Too many requests of this session are under way. Close other tabs, or wait a moment.',
       });
-    if (this.#countOf(organizationId) >= inFlightOfOrganization)
+    if (this.#countOf(organization) >= inFlightOfOrganization)
       throw new ServiceError('rate_limited', { message: 'Too many requests of this organization are under way. Wait a moment.' });
     if (this.#all >= inFlightOfProcess) throw new ServiceError('unavailable');
-    this.#add([id, organizationId], 1);
+    this.#add([id, organization], 1);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      this.#add([id, organizationId], -1);
+      this.#add([id, organization], -1);
     };
   }
 

@@ -70,39 +70,35 @@ export const finishSignIn = publicRoute({
     const provider = requireProvider(backends);
     const { signInCookie } = backends;
     const attempt = decode(signInAttempt, signInCookie.read(request.exchange.request));
-    const outcome = attempt ? await signIn(request, backends, provider, attempt) : 'sign_in_expired';
-    if (typeof outcome === 'string') {
-      backends.countSignIn('openid_connect', outcome);
-      return redirect(`/sign-in?error=${outcome}`, [signInCookie.clear]);
-    }
-    const { opened, choiceToken } = outcome;
-    const returnTo = attempt?.returnTo ?? '/';
+    if (!attempt) return toSignInPage('sign_in_expired', backends);
+    const { opened, choiceToken } = await signIn(request, backends, provider, attempt);
+    const { returnTo } = attempt;
     if (choiceToken !== '') return redirect('/choose-organization', [signInCookie.set(encode({ choiceToken, returnTo }))]);
     backends.countSignIn('openid_connect', 'success');
     const [, cookie = ''] = openedReply(opened, request, backends).headers ?? [];
     return redirect(returnTo, [cookie, signInCookie.clear]);
   },
+  replyToRefusal(refusal, backends) {
+    if (!backends.provider) throw refusal;
+    return toSignInPage(refusal.details?.['reason'] === providerRefused ? providerRefused : refusal.code, backends);
+  },
 });
 
-type SignedIn = Awaited<ReturnType<Backends['identity']['signInWithProvider']>>;
+function toSignInPage(outcome: string, { countSignIn, signInCookie }: Backends): Reply {
+  countSignIn('openid_connect', outcome);
+  return redirect(`/sign-in?error=${outcome}`, [signInCookie.clear]);
+}
 
-/** The code of a failure in place of a session. */
-async function signIn(
-  request: PortalRequest,
-  { identity, onProviderRefusal }: Backends,
-  provider: Provider,
-  attempt: SignInAttempt,
-): Promise<SignedIn | string> {
+const providerRefused = 'provider_refused';
+
+async function signIn(request: PortalRequest, { identity, onProviderRefusal }: Backends, provider: Provider, attempt: SignInAttempt) {
   const idToken = await provider.complete(request.exchange.request.url, attempt).catch((cause: unknown) => {
     onProviderRefusal(cause);
-    return undefined;
+    throw new ServiceError('invalid_credentials', { details: { reason: providerRefused }, cause });
   });
-  if (idToken === undefined) return 'provider_refused';
   const { client, sessionToken: previousSessionToken } = request;
   const { organizationId, nonce } = attempt;
-  return await identity
-    .signInWithProvider({ idToken, nonce, organizationId, client, previousSessionToken })
-    .catch((cause: unknown) => ServiceError.from(cause).code);
+  return await identity.signInWithProvider({ idToken, nonce, organizationId, client, previousSessionToken });
 }
 
 function requireChoice({ exchange }: PortalRequest, { signInCookie }: Backends): z.output<typeof pendingChoice> {

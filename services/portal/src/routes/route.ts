@@ -1,4 +1,4 @@
-import { type Client, checkId } from '@agent-service/contracts';
+import { type Client, checkId, type ServiceError } from '@agent-service/contracts';
 import type { Method } from '@agent-service/http/app';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import type { Reply } from '@agent-service/http/replies/reply';
@@ -56,6 +56,8 @@ interface Description {
   readonly path: string;
   /** How long the handler's calls may take, unless as long as usual. */
   readonly limitMs?: number;
+  /** The reply to a refusal where the browser shows what it gets, instead of a script that reads the error. */
+  readonly replyToRefusal?: (refusal: ServiceError, backends: Backends) => Reply;
 }
 
 export interface PortalRoute extends Description {
