@@ -28,8 +28,11 @@ export function examplesOf({ schema }: Vocabulary, tiles: readonly Tile[], isUnd
       isFiller ? [] : [...tables.flatMap(({ name }) => name.split('_').map(stemOf)), ...words.map(({ stem }) => stem)],
     ),
   );
-  const shared = (question: string) => new Set(wordsOf(question).flatMap(({ stem }) => (named.has(stem) ? [stem] : []))).size;
-  const sorted = [...new Set([...known, ...turns])].toSorted((a, b) => shared(b) - shared(a));
+  const sharedOf = (question: string) => new Set(wordsOf(question).flatMap(({ stem }) => (named.has(stem) ? [stem] : []))).size;
+  const sorted = [...new Set([...known, ...turns])]
+    .map((question) => ({ question, shared: sharedOf(question) }))
+    .toSorted((a, b) => b.shared - a.shared)
+    .map(({ question }) => question);
   const understood: string[] = [];
   for (const question of sorted.slice(0, mostTried)) if (understood.length < examples && isUnderstood(question)) understood.push(question);
   return understood;

@@ -42,7 +42,11 @@ const longestPhrase = 6;
 
 /** Everything that the words of a question can name in these data. */
 export function vocabularyOf(schema: Schema, index: ValueIndex): Vocabulary {
-  const add = <T>(map: Map<string, T[]>, key: string, value: T) => map.set(key, [...(map.get(key) ?? []), value]);
+  const add = <T>(map: Map<string, T[]>, key: string, value: T) => {
+    const values = map.get(key);
+    if (values) values.push(value);
+    else map.set(key, [value]);
+  };
   const [conceptsOf, tablesOf, columnsOf] = [new Map<string, Concept[]>(), new Map<string, Table[]>(), new Map<string, ColumnMeaning[]>()];
   for (const concept of concepts)
     if (concept.sources(schema).some(({ base }) => schema.some(({ name }) => name === base)))

@@ -103,7 +103,7 @@ const tableSynonyms = new Map(
 );
 
 /** The names of a table, each as its stems. */
-export const namesOf = (name: string): string[][] => [
+export const namesOf = (name: string): (readonly string[])[] => [
   stemsOfName(name),
   ...(tableSynonyms.get(name.toLowerCase())?.split('|') ?? []).map((phrase) => phrase.split(' ').map(stemOf)),
 ];
@@ -132,7 +132,7 @@ const columnSynonyms = new Map(
 const currency = /^(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cents?)$/;
 
 /** The names of a column, each as its stems; a currency at its end is not said. */
-export function namesOfColumn({ name, kind }: Column): string[][] {
+export function namesOfColumn({ name, kind }: Column): (readonly string[])[] {
   const all = stemsOfName(name);
   const isEnding = all.length > 1 && (currency.test(all.at(-1) as string) || (kind === 'date' && /^(on|at)$/.test(all.at(-1) as string)));
   const stems = isEnding ? all.slice(0, -1) : all;

@@ -41,9 +41,11 @@ export const tableOf = (schema: Schema, name: string): Table | undefined => sche
 
 /** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope. */
 export function withKeysByName(schema: Schema): Schema {
+  // Of tables with the same words in their names, the first.
+  const byStems = new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
   return schema.map((table) => {
     const withKey = new Set(table.foreignKeys.map(({ column }) => column));
-    const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(schema, table, name)));
+    const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(byStems, table, name)));
     const known = table.foreignKeys.filter(({ table: target, references }) => {
       const there = tableOf(schema, target);
       return there && columnOf(there, references);
@@ -52,10 +54,10 @@ export function withKeysByName(schema: Schema): Schema {
   });
 }
 
-function keyByName(schema: Schema, from: Table, column: string): ForeignKey[] {
+function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: string): ForeignKey[] {
   const stems = stemsOfName(column);
-  if (stems.length < 2 || stems.pop() !== 'id') return [];
-  const target = schema.find(({ name }) => stemsOfName(name).join(' ') === stems.join(' '));
+  if (stems.length < 2 || stems.at(-1) !== 'id') return [];
+  const target = byStems.get(stems.slice(0, -1).join(' '));
   const id = target?.columns.find(({ name }) => name.toLowerCase() === 'id');
   return target && id && target !== from ? [{ column, table: target.name, references: id.name }] : [];
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** One word of a question. */
 export interface Word {
   readonly text: string;
@@ -63,14 +65,22 @@ export function pluralOf(word: string): string {
   return /(s|sh|ch|x|z)$/.test(word) ? `${word}es` : `${word}s`;
 }
 
-/** The words of a name such as `purchase_orders` or `OrderLines`, stemmed. */
-export const stemsOfName = (name: string): string[] =>
-  name
+const namesKept = 20_000;
+const stemsByName = new LRUCache<string, readonly string[]>({ max: namesKept });
+
+/** The words of a name such as `purchase_orders` or `OrderLines`, stemmed. Each question asks for those of all columns several times. */
+export function stemsOfName(name: string): readonly string[] {
+  const known = stemsByName.get(name);
+  if (known) return known;
+  const stems = name
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1_$2')
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean)
     .map(stemOf);
+  stemsByName.set(name, stems);
+  return stems;
+}
 
 /** A name of the data as a reader would say it. */
 export const spoken = (name: string): string => name.replaceAll(/[_.]/g, ' ');
