@@ -178,7 +178,7 @@ const output = fc.constantFrom<Output>(
 );
 
 test('any question is answered, and no statement of the analyst is refused or outside the scope', async () => {
-  const runs = Number(process.env['BUILT_IN_RUNS'] ?? 400);
+  const runs = Number(process.env['ANALYST_QUESTIONS'] ?? 150);
   let answered = 0;
   await checkPropertyAsync(
     fc.asyncProperty(text, fc.array(text, { maxLength: 3 }), output, async (message, earlier, output) => {

@@ -45,7 +45,7 @@ const depths: readonly ((count: number) => string)[] = [
   (count) => `select ${'('.repeat(count)}1${')'.repeat(count)}`,
 ];
 
-const statements = Number(process.env['GATE_STATEMENTS'] ?? 150);
+const statements = Number(process.env['GATE_STATEMENTS'] ?? 80);
 
 test(`of ${statements} statements to one thread, most of them deep, every honest one passes and memory stays flat`, async () => {
   const { gate, lost } = gateOf({ threads: 1 });
