@@ -13,8 +13,8 @@ export interface ModelRequest {
   readonly facts?: (maxBytes: number) => string;
   /** JSON from the caller, given to the model as data and never as instructions; '' for none. */
   readonly context: string;
-  /** Names the organization's data source, so that questions about it share what the analyst has read of its values. */
-  readonly dataSource?: string;
+  /** Who asks: questions of one tenant share what the analyst has read of the values of its data, and its probe of a failing endpoint. */
+  readonly tenant: string;
   /** Oldest first. */
   readonly history: readonly Turn[];
   readonly message: string;

@@ -85,6 +85,21 @@ describe('the breaker', () => {
     expect(pauses.slice(0, 10)).toEqual(Array(10).fill(5_000));
   });
 
+  test('lets another tenant probe while the probe of one does not end', async () => {
+    endpoints.reply(failing);
+    const { models, pass } = endpoints.open({ alone: true });
+    for (let answers = 0; answers < 7; answers += 1) await fail(models);
+    pass(5_000);
+    endpoints.main.follow(({ messages }) => (JSON.stringify(messages).includes('endless') ? { kind: 'silence' } : good));
+    const before = endpoints.calls().main;
+    const leaving = new AbortController();
+    const endless = ask(models, { tenant: 'org_slow', message: 'endless' }, leaving.signal).catch(() => undefined);
+    await until(() => endpoints.calls().main === before + 1);
+    expect(await ask(models, { tenant: 'org_other' })).toMatchObject({ content: good.text });
+    leaving.abort();
+    await endless;
+  });
+
   test('does not delay an answer whose caller has aborted it', async () => {
     endpoints.reply(failing);
     const abort = new AbortController();

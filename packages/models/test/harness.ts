@@ -79,6 +79,7 @@ export interface ReadAnswer extends ModelAnswer {
 export const request = (fields: Partial<ModelRequest> = {}): ModelRequest => ({
   tier: 'Fast',
   environment: 'live',
+  tenant: 'org_a',
   instructions: 'Be brief.',
   context: '',
   history: [],

@@ -7,18 +7,18 @@ interface Permit {
 
 export interface Breaker {
   /**
-   * A permit for one call; undefined while the breaker is open. A call that `continues` a series of attempts from before the breaker
+   * A permit for one call of a tenant; undefined while the breaker is open. A call that `continues` a series of attempts from before the breaker
    * opened always gets one, so that many failures at one moment do not take the remaining attempts of their answers.
    */
-  enter(options?: { continues: boolean }): Permit | undefined;
-  /** The state for callers that wait for this endpoint. */
-  state(): BreakerState;
+  enter(tenant: string, options?: { continues: boolean }): Permit | undefined;
+  /** The state for the calls of a tenant that wait for this endpoint. */
+  state(tenant: string): BreakerState;
 }
 
-interface BreakerState {
-  /** Time until the next probe; 0 if a call may enter, or a probe is under way. */
+export interface BreakerState {
+  /** Time until the tenant's next probe; 0 if a call may enter, or the tenant has to wait for the outcome of a probe. */
   readonly probeInMs: number;
-  /** Resolves when the probe has ended. */
+  /** Resolves when that probe has ended. */
   readonly probed?: Promise<void>;
 }
 
@@ -26,16 +26,22 @@ interface BreakerOptions {
   readonly now: () => number;
   /** Failures in a row that open it. */
   readonly failures: number;
-  /** Time until one call probes the endpoint. */
+  /** Time until calls probe the endpoint. */
   readonly pauseMs: number;
   readonly onChange: (open: boolean) => void;
 }
 
-/** Stops calls to an endpoint that fails in a row. While one call probes it, the others get no permit and use a fallback. */
+/** Tenants that probe an endpoint at the same time. */
+const probesAtOnce = 3;
+
+/**
+ * Stops calls to an endpoint that fails in a row. While one call of a tenant probes it, the others of this tenant get no permit and use a
+ * fallback. A call that takes as long as the time limit allows may be the fault of its request: other tenants have probes of their own.
+ */
 export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptions): Breaker {
   let inARow = 0;
   let openUntil: number | undefined;
-  let probe: PromiseWithResolvers<void> | undefined;
+  const probes = new Map<string, PromiseWithResolvers<void>>();
 
   function close(): void {
     inARow = 0;
@@ -53,25 +59,27 @@ export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptio
     if (!wasOpen) onChange(true);
   }
 
-  function permit(isProbe: boolean): Permit {
+  function permit(probingTenant?: string): Permit {
     const end = (effect: () => void) => () => {
       effect();
-      if (!isProbe) return;
-      probe?.resolve();
-      probe = undefined;
+      if (probingTenant === undefined) return;
+      probes.get(probingTenant)?.resolve();
+      probes.delete(probingTenant);
     };
-    return { succeed: end(close), fail: end(() => failed(isProbe)), drop: end(() => undefined) };
+    return { succeed: end(close), fail: end(() => failed(probingTenant !== undefined)), drop: end(() => undefined) };
   }
 
   return {
-    enter({ continues } = { continues: false }) {
-      if (openUntil === undefined || continues) return permit(false);
-      if (probe || now() < openUntil) return undefined;
-      probe = Promise.withResolvers();
-      return permit(true);
+    enter(tenant, { continues } = { continues: false }) {
+      if (openUntil === undefined || continues) return permit();
+      if (probes.has(tenant) || probes.size >= probesAtOnce || now() < openUntil) return undefined;
+      probes.set(tenant, Promise.withResolvers());
+      return permit(tenant);
     },
-    state() {
-      if (probe) return { probeInMs: 0, probed: probe.promise };
+    state(tenant) {
+      const own = probes.get(tenant);
+      if (own) return { probeInMs: 0, probed: own.promise };
+      if (probes.size >= probesAtOnce) return { probeInMs: 0, probed: Promise.race([...probes.values()].map(({ promise }) => promise)) };
       return { probeInMs: openUntil === undefined ? 0 : Math.max(0, openUntil - now()) };
     },
   };

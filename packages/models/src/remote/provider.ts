@@ -45,7 +45,7 @@ async function answer(
   const resultBytes = bytesOfTokens(Math.max(0, room) * resultShare);
   const prompt = buildPrompt(request, room);
   const messages: ChatMessage[] = [...prompt.messages];
-  const route = createRoute(endpoints, conditions);
+  const route = createRoute(request.tenant, endpoints, conditions);
   const json = request.output.format === 'json';
   const transcript = json ? createJsonTranscript(stream ? onDelta : () => undefined) : createTranscript({ onDelta, onRestart });
   const listener = { signal, onText: transcript.add, onAttempt: transcript.begin };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@agent-service/contracts';
-import type { Breaker } from './breaker.ts';
+import type { BreakerState } from './breaker.ts';
 import type { ChatRequest, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
 import { ModelFailure } from './failure.ts';
@@ -22,17 +22,17 @@ interface Route {
 
 type Outcome = { output: ModelOutput } | { failure: ModelFailure | undefined };
 
-export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Conditions): Route {
+export function createRoute(tenant: string, endpoints: readonly RemoteEndpoint[], conditions: Conditions): Route {
   let at = 0;
 
   async function call(request: ChatRequest, listener: RouteListener): Promise<ModelOutput> {
     const began = at;
-    const breakers = endpoints.slice(began).map(({ breaker }) => breaker);
+    const states = () => endpoints.slice(began).map(({ breaker }) => breaker.state(tenant));
     for (const wait of [untilProbe, untilProbed]) {
       const outcome = await tryAll(request, listener);
       if ('output' in outcome) return outcome.output;
       if (outcome.failure) throw noAnswer(outcome.failure);
-      await wait(breakers, conditions, listener.signal);
+      await wait(states(), conditions, listener.signal);
       at = began;
     }
     const outcome = await tryAll(request, listener);
@@ -67,7 +67,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
   /** Without a failure and an output, the endpoint's breaker is open. */
   async function tryOnce(request: ChatRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
     const endpoint = endpoints[at];
-    const permit = endpoint?.breaker.enter({ continues });
+    const permit = endpoint?.breaker.enter(tenant, { continues });
     if (!endpoint || !permit) return { failure: undefined };
     listener.onAttempt();
     try {
@@ -121,15 +121,14 @@ const jitterMs = 500;
 type Waiting = Pick<Conditions, 'pause' | 'random'>;
 
 /** With all breakers open, waits until the first endpoint may be probed or is being probed. */
-async function untilProbe(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
-  const states = breakers.map((breaker) => breaker.state());
+async function untilProbe(states: readonly BreakerState[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
   const waitMs = Math.min(longestMs, ...states.map(({ probeInMs }) => probeInMs));
   if (waitMs > 0) await pause(waitMs + jitterMs * random(), signal);
 }
 
-/** Waits for the outcome of the first probe, which counts for all. */
-async function untilProbed(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
-  const trials = breakers.flatMap((breaker) => breaker.state().probed ?? []);
+/** Waits for the outcome of the first probe, which counts for all calls of its tenant. */
+async function untilProbed(states: readonly BreakerState[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
+  const trials = states.flatMap(({ probed }) => probed ?? []);
   if (trials.length === 0) return;
   const ended = new AbortController();
   const limit = pause(longestMs + jitterMs * random(), AbortSignal.any([signal, ended.signal]));

@@ -50,7 +50,7 @@ export async function askModel(
     const request = requestOf(environment, attempt, {
       tools: tools.tools,
       facts,
-      dataSource: tenantName(answer.key.answer),
+      tenant: tenantName(answer.key.answer),
     });
     const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
     // A process that stops still stores a finished result.
@@ -83,7 +83,7 @@ function factsOf(today: string, describeData: (maxBytes: number) => string, maxB
 function requestOf(
   environment: ModelRequest['environment'],
   attempt: BegunAnswer,
-  data: Pick<ModelRequest, 'tools' | 'facts' | 'dataSource'>,
+  data: Pick<ModelRequest, 'tools' | 'facts' | 'tenant'>,
 ): ModelRequest {
   return {
     ...data,
