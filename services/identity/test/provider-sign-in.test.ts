@@ -161,7 +161,7 @@ describe('a sign-in with a provider', () => {
 
   describe('with the former address of a user', () => {
     const sessionOf = async (account: IdTokenClaims) => (await signIn(account)).opened?.sessionToken ?? '';
-    /** What the audit log says of the change of the user. */
+    /** Reads the entry of the audit log about the change of the user. */
     const changesOf = async (userId: string) => {
       const statement = `select changes_json::json as changes from identity.audit_entries where action = 'user.updated' and target_id = $1`;
       const read = () => world.database(statement, [userId]);

@@ -41,7 +41,7 @@ export const tableOf = (schema: Schema, name: string): Table | undefined => sche
 
 /** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope. */
 export function withKeysByName(schema: Schema): Schema {
-  // Of tables with the same words in their names, the first.
+  // The first of several tables with the same words in their names is the one that is kept.
   const byStems = new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
   return schema.map((table) => {
     const withKey = new Set(table.foreignKeys.map(({ column }) => column));
