@@ -64,18 +64,8 @@ const noAnswer = () => new DataFailure('unavailable', 'The data source did not a
 export const socketOf = (client: PoolClient): Duplex => connectionOf(client).stream;
 
 /** Resets all state of a session. `discard all` does the same, but a pooler would run it on another connection. */
-const resetText = [
-  'close all',
-  'set session authorization default',
-  'reset role',
-  'reset all',
-  'deallocate all',
-  'unlisten *',
-  'select pg_catalog.pg_advisory_unlock_all()',
-  'discard plans',
-  'discard temp',
-  'discard sequences',
-].join('; ');
+const resetText = `close all; set session authorization default; reset role; reset all; deallocate all; unlisten *;
+  select pg_catalog.pg_advisory_unlock_all(); discard plans; discard temp; discard sequences`;
 
 /**
  * Ends what is left of a transaction and resets the session in one round trip: settings, locks, temporary objects, prepared statements,

@@ -1,5 +1,5 @@
 import { type ServiceError as GrpcError, Metadata, status } from '@grpc/grpc-js';
-import { type ErrorCode, errorCodes, isErrorCode } from '../errors/error-codes.ts';
+import { type ErrorCode, isErrorCode } from '../errors/error-codes.ts';
 import { cutText, ServiceError } from '../errors/service-error.ts';
 import type { IdempotencyKey } from './call-context.ts';
 
@@ -75,12 +75,7 @@ const transportCodes: Partial<Record<status, ErrorCode>> = {
 export const hasAnswered = ({ code, metadata }: GrpcError): boolean =>
   !(code in transportCodes) || (metadata?.get(headers.error).length ?? 0) > 0;
 
-interface WireError {
-  code: unknown;
-  message: string;
-  param: string | null;
-  details: Record<string, unknown>;
-}
+type WireError = Pick<ServiceError, 'message' | 'param' | 'details'> & { readonly code: unknown };
 
 /** The error of a failed call: the service's own, or one for the failed transport. */
 export function fromGrpcError(cause: GrpcError): ServiceError {
@@ -88,6 +83,5 @@ export function fromGrpcError(cause: GrpcError): ServiceError {
   if (sent && isErrorCode(sent.code)) {
     return new ServiceError(sent.code, { message: sent.message, param: sent.param ?? undefined, details: sent.details, cause });
   }
-  const code = transportCodes[cause.code] ?? 'internal';
-  return new ServiceError(code, { message: errorCodes[code].message, cause });
+  return new ServiceError(transportCodes[cause.code] ?? 'internal', { cause });
 }

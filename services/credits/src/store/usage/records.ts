@@ -72,14 +72,11 @@ function recordsOfUserAndAgent(
 /** The number of records in the range: whole days come from the rollups, and only the rest is counted. */
 export async function countUsage(sql: Sql, scope: UsageScope, range: Pick<RecordRange, 'from' | 'before'>): Promise<number> {
   const { days, edges } = splitRange(range);
-  const counts = edges.map((edge) => countRecords(sql, scope, edge));
-  if (days) counts.push(countDays(sql, scope, days.from ?? '-infinity', days.to ?? 'infinity'));
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-}
-
-async function countDays(sql: Sql, scope: UsageScope, from: string, to: string): Promise<number> {
-  const totals = await tierTotals(sql, scope, { from, to });
-  return totals.reduce((sum, { queries }) => sum + queries, 0);
+  const [totals, ...counts] = await Promise.all([
+    days ? tierTotals(sql, scope, { from: days.from ?? '-infinity', to: days.to ?? 'infinity' }) : [],
+    ...edges.map((edge) => countRecords(sql, scope, edge)),
+  ]);
+  return [...counts, ...totals.map(({ queries }) => queries)].reduce((sum, count) => sum + count, 0);
 }
 
 async function countRecords(sql: Sql, scope: UsageScope, { from, before }: Span): Promise<number> {

@@ -13,13 +13,8 @@ export interface CountedAttempt {
 }
 
 /** Counts an attempt before it is made, so that attempts at the same time count as well; undefined while a pause lasts. */
-export async function countAttempt(
-  sql: Sql,
-  key: string,
-  { freeAttempts, longestSeconds }: GrowingDelay,
-): Promise<CountedAttempt | undefined> {
-  const [row] = await sql<CountedAttempt>(countAttemptStatement, [key, freeAttempts, longestSeconds]);
-  return row;
+export async function countAttempt(sql: Sql, key: string, delay: GrowingDelay): Promise<CountedAttempt | undefined> {
+  return (await sql<CountedAttempt>(countAttemptStatement, [key, delay.freeAttempts, delay.longestSeconds]))[0];
 }
 
 // Attempts are forgotten an hour after the last one, which is longer than any pause.
