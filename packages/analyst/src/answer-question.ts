@@ -6,7 +6,7 @@ import { displayed, fenced, messageReply, type Outcome, type Output, present, ty
 import { statementOf } from './answer/statement.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
-import { type Context, type Interpretation, interpret, withContext } from './question/interpret.ts';
+import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { valueIndexOf } from './schema/value-index.ts';
 import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
@@ -72,10 +72,10 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const vocabulary = vocabularyOf(schema, index);
   const message = cut(question.message);
   const hasContext = (question.context ?? '') !== '';
-  const meaning = interpret(message, question.earlier.map(cut), vocabulary, hasContext);
+  const meaning = await interpret(message, question.earlier.map(cut), vocabulary, hasContext);
   const { intent, tiles } = meaning;
   const explained = (reason: string): Reply => {
-    const questions = examplesOf(vocabulary, tiles, (text) => interpret(text, [], vocabulary).intent !== undefined);
+    const questions = examplesOf(vocabulary, tiles, (text) => isUnderstoodAlone(text, vocabulary));
     const listed = questions.map((one) => `- ${one}`).join('\n');
     return {
       outcome: 'refused',
@@ -90,7 +90,7 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   if (!intent) return explained(doubtOf(meaning));
   const context = withContext(intent, question.context ?? '', schema, index);
   const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
-  const explainsPronoun = meaning.continues || context.used.length > 0 || interpret(message, [], vocabulary).intent !== undefined;
+  const explainsPronoun = meaning.continues || context.used.length > 0 || isUnderstoodAlone(message, vocabulary);
   if (pronoun && !explainsPronoun) return explained(`I do not know what “${pronoun.words[0]?.text}” means here`);
   return await answer(context, meaning, { question, data, vocabulary });
 }

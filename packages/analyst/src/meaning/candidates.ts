@@ -107,9 +107,10 @@ function candidatesOfColumn({ table, column }: ColumnMeaning, at: number): Candi
 
 /** The price of a chair is that of the product, before that of a line of an order which refers to it. */
 const ownersFirst = (meanings: readonly ColumnMeaning[], schema: Schema): ColumnMeaning[] => {
-  const depth = ({ table, column }: ColumnMeaning) =>
+  const depthOf = ({ table, column }: ColumnMeaning) =>
     meanings.filter((one) => one.table !== table && one.column.name === column.name && pathTo(schema, table, one.table.name)).length;
-  return meanings.toSorted((a, b) => depth(a) - depth(b));
+  const depths = new Map(meanings.map((meaning) => [meaning, depthOf(meaning)]));
+  return meanings.toSorted((a, b) => (depths.get(a) ?? 0) - (depths.get(b) ?? 0));
 };
 
 /** The number that a table is mostly about: what orders are worth. */
@@ -148,6 +149,9 @@ function relatedOf(tiles: readonly Tile[], tables: readonly { table: Table; at: 
 }
 
 const asks = /^(howLong|days|age)$/;
+const mostNamedDays = 300;
+/** More meanings than that of one question are not compared. */
+const mostPairs = 200;
 
 /** Numbers of days: how long, days between two dates, how late, how old. */
 function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
@@ -155,25 +159,19 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
     tile.tags.some((tag) => asks.test(tag)) && tiles[at - 1]?.number === undefined && !namesInstant(tiles, at) ? [at] : [],
   );
   if (askingTiles.length === 0) return [];
-  const named = tiles.flatMap((tile, at) => [
-    ...tile.days.map((day) => ({ ...day, at, isRows: false })),
-    ...tile.columns.filter(({ column }) => column.kind === 'date').map((day) => ({ ...day, at, isRows: false })),
-    ...tile.tables.flatMap((table) =>
-      [beginDate(table)].flatMap((column) => (column && tile.tags.length === 0 ? [{ table, column, at, isRows: true }] : [])),
-    ),
-  ]);
+  const named = namedDays(tiles);
+  const andTiles = tiles.flatMap(({ tags }, at) => (tags.includes('and') ? [at] : []));
   const ands = (positions: readonly number[]) =>
-    tiles.flatMap(({ tags }, at) =>
-      tags.includes('and') && positions.length > 1 && at > Math.min(...positions) && at < Math.max(...positions) ? [at] : [],
-    );
-  const used = (positions: readonly number[]) => [...new Set([...askingTiles, ...positions, ...connecting(tiles), ...ands(positions)])];
-  const between = named.flatMap((from) =>
-    named.flatMap((to) =>
-      from.at < to.at && !(from.isRows && to.isRows && ands([from.at, to.at]).length === 0)
-        ? daysBetween(from, to, schema, used([from.at, to.at]))
-        : [],
-    ),
-  );
+    positions.length > 1 ? andTiles.filter((at) => at > Math.min(...positions) && at < Math.max(...positions)) : [];
+  const always = [...askingTiles, ...connecting(tiles)];
+  const used = (positions: readonly number[]) => [...new Set([...always, ...positions, ...ands(positions)])];
+  const between: Candidate[] = [];
+  for (const from of named)
+    for (const to of named) {
+      if (between.length >= mostPairs) break;
+      if (from.at >= to.at || (from.isRows && to.isRows && ands([from.at, to.at]).length === 0)) continue;
+      between.push(...daysBetween(from, to, schema, () => used([from.at, to.at])));
+    }
   const until = named.flatMap((to) => daysUntil(to, schema, used([to.at])));
   // A delay begins on the day on which something was due.
   if (tiles.some(({ words }) => words[0]?.stem === 'delay')) return lastingOf(tiles, schema, used);
@@ -184,6 +182,29 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
     ...until,
     ...between,
   ];
+}
+
+interface NamedDay extends ColumnMeaning {
+  readonly at: number;
+  /** The day on which rows of the table begin, where the question names only the table. */
+  readonly isRows: boolean;
+}
+
+/** The days that the question names, each where it stands first: a question of many such words about many tables would have millions of pairs. */
+function namedDays(tiles: readonly Tile[]): NamedDay[] {
+  const all = tiles.flatMap((tile, at) => [
+    ...[...tile.days, ...tile.columns.filter(({ column }) => column.kind === 'date')].map((day) => ({ ...day, at, isRows: false })),
+    ...tile.tables.flatMap((table) => {
+      const column = tile.tags.length === 0 ? beginDate(table) : undefined;
+      return column ? [{ table, column, at, isRows: true }] : [];
+    }),
+  ]);
+  const first = new Map<string, NamedDay>();
+  for (const day of all) {
+    const key = `${day.isRows} ${day.table.name}.${day.column.name}`;
+    if (!first.has(key)) first.set(key, day);
+  }
+  return [...first.values()].slice(0, mostNamedDays);
 }
 
 /** `which time`, `the first time`, `the day`: a point in time and no duration. */
@@ -222,10 +243,10 @@ const duration = (base: Table, from: ColumnMeaning, to: ColumnMeaning, tiles: re
   tiles,
 });
 
-function daysBetween(from: ColumnMeaning, to: ColumnMeaning, schema: Schema, tiles: readonly number[]): Candidate[] {
+function daysBetween(from: ColumnMeaning, to: ColumnMeaning, schema: Schema, tiles: () => readonly number[]): Candidate[] {
   if (from.column === to.column) return [];
   const [base] = [to.table, from.table].filter((table) => [from, to].every((one) => pathTo(schema, table, one.table.name)));
-  return base ? [duration(base, from, to, tiles)] : [];
+  return base ? [duration(base, from, to, tiles())] : [];
 }
 
 /** `how long until a bill is paid` counts from the day on which the bill begins. */

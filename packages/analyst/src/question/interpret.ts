@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { candidatesOf } from '../meaning/candidates.ts';
 import type { Intent } from '../meaning/intent.ts';
 import { type Tile, tilesOf, type Vocabulary } from '../meaning/tiles.ts';
@@ -27,10 +28,19 @@ const longestQuestion = 60;
 const mostTurns = 10;
 const mostCandidates = 200;
 
-/** The meaning of the newest message. Earlier messages count as far as they were understood; one that was not adds nothing. */
-export function interpret(message: string, earlier: readonly string[], vocabulary: Vocabulary, hasContext = false): Interpretation {
+/**
+ * The meaning of the newest message. Earlier messages count as far as they were understood; one that was not adds nothing. Between two
+ * messages the process does other work: a long one about many tables takes a while, and other answers have leases to renew.
+ */
+export async function interpret(
+  message: string,
+  earlier: readonly string[],
+  vocabulary: Vocabulary,
+  hasContext: boolean,
+): Promise<Interpretation> {
   let previous: Intent | undefined;
   for (const text of earlier.slice(-mostTurns)) {
+    await setImmediate();
     const turn = interpretTurn(text, vocabulary, previous, hasContext);
     if (turn.intent && turn.unused.length === 0) previous = turn.intent;
   }
@@ -38,6 +48,10 @@ export function interpret(message: string, earlier: readonly string[], vocabular
   // The question before may have been refused.
   return earlier.length > 0 && !last.continues && refersBack(last.tiles) ? { ...last, intent: undefined } : last;
 }
+
+/** True for a text that is understood without the messages before it. */
+export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean =>
+  interpretTurn(text, vocabulary, undefined, false).intent !== undefined;
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
   const { schema, index } = vocabulary;

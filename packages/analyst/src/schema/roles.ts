@@ -14,11 +14,21 @@ const due = /^(due|expected|deadline|promised|planned|target)$/;
 const ends = /^(paid|received|shipped|delivered|discharged|returned|completed|closed|settled|left|finished|resolved|end|ended)$/;
 const birth = /^(birth|born)$/;
 
+/** Finds a column of a table once, since the interpretation of a question asks for it again and again. */
+function once(find: (table: Table) => Column | undefined): (table: Table) => Column | undefined {
+  const known = new WeakMap<Table, { readonly column: Column | undefined }>();
+  return (table) => {
+    const entry = known.get(table) ?? { column: find(table) };
+    known.set(table, entry);
+    return entry.column;
+  };
+}
+
 /** The day by which something should have happened. */
-export const dueDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, due));
+export const dueDate = once((table) => datesOf(table).find((column) => hasStem(column, due)));
 
 /** The day on which something was over; it is empty before. */
-export const endDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, ends));
+export const endDate = once((table) => datesOf(table).find((column) => hasStem(column, ends)));
 
 /** How long such rows last, in days that the data counts itself, such as working days. */
 export const daysColumn = (table: Table): Column | undefined => numbersOf(table).find(({ name }) => name === 'days');

@@ -37,7 +37,24 @@ export const kindOf = (type: string): ColumnKind => {
 
 export const columnOf = (table: Table, name: string): Column | undefined => table.columns.find((column) => column.name === name);
 
-export const tableOf = (schema: Schema, name: string): Table | undefined => schema.find((table) => table.name === name);
+export const tableOf = (schema: Schema, name: string): Table | undefined => lookupsOf(schema).tables.get(name);
+
+/** Answers to what the interpretation of one question asks of a schema again and again. */
+interface Lookups {
+  readonly tables: ReadonlyMap<string, Table>;
+  /** By the name of the table that the paths begin at, then by that of their end. */
+  readonly paths: Map<string, ReadonlyMap<string, Path>>;
+}
+
+const lookups = new WeakMap<Schema, Lookups>();
+
+function lookupsOf(schema: Schema): Lookups {
+  const known = lookups.get(schema);
+  if (known) return known;
+  const created = { tables: new Map(schema.toReversed().map((table) => [table.name, table])), paths: new Map() };
+  lookups.set(schema, created);
+  return created;
+}
 
 /** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope. */
 export function withKeysByName(schema: Schema): Schema {
@@ -65,29 +82,33 @@ function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: str
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */
 type Path = readonly ForeignKey[];
 
-export function pathTo(schema: Schema, from: Table, to: string): Path | undefined {
-  const queue: { table: Table; path: Path }[] = [{ table: from, path: [] }];
-  const visited = new Set([from.name]);
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    if (next.table.name === to) return next.path;
-    for (const key of next.table.foreignKeys) {
-      const table = tableOf(schema, key.table);
-      if (!table || visited.has(table.name)) continue;
-      visited.add(table.name);
-      queue.push({ table, path: [...next.path, key] });
+export const pathTo = (schema: Schema, from: Table, to: string): Path | undefined => pathsFrom(schema, from).get(to);
+
+/** The shortest path to each table that rows of this one lead to, itself included. */
+function pathsFrom(schema: Schema, from: Table): ReadonlyMap<string, Path> {
+  const { paths } = lookupsOf(schema);
+  const known = paths.get(from.name);
+  if (known) return known;
+  const reached = new Map<string, Path>([[from.name, []]]);
+  const queue: Table[] = [from];
+  // The queue grows while it is read.
+  for (const table of queue)
+    for (const key of table.foreignKeys) {
+      const target = tableOf(schema, key.table);
+      if (!target || reached.has(target.name)) continue;
+      reached.set(target.name, [...(reached.get(table.name) ?? []), key]);
+      queue.push(target);
     }
-  }
-  return undefined;
+  paths.set(from.name, reached);
+  return reached;
 }
 
 /** Every table that rows of the base lead to, itself and the nearest ones first. */
-export const reachable = (base: Table, schema: Schema): Table[] => {
-  const withDistance = schema.flatMap((table) => {
-    const path = pathTo(schema, base, table.name);
-    return path ? [{ table, distance: path.length }] : [];
-  });
-  return withDistance.toSorted((a, b) => a.distance - b.distance).map(({ table }) => table);
-};
+export function reachable(base: Table, schema: Schema): Table[] {
+  const distance = new Map([...pathsFrom(schema, base)].map(([name, path]) => [name, path.length]));
+  const distanceOf = ({ name }: Table) => distance.get(name) ?? 0;
+  return schema.filter(({ name }) => distance.has(name)).toSorted((a, b) => distanceOf(a) - distanceOf(b));
+}
 
 /** Quotes a text as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;

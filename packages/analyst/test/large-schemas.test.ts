@@ -1,0 +1,65 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { answerQuestion } from '../src/answer-question.ts';
+import { candidatesOf } from '../src/meaning/candidates.ts';
+import { tilesOf, vocabularyOf } from '../src/meaning/tiles.ts';
+import type { Schema } from '../src/schema/schema.ts';
+import type { Tool } from '../src/tools.ts';
+import { wordsOf } from '../src/words/words.ts';
+
+const tables = 100;
+const columns = ['created_at', 'updated_at', 'started_at', 'ended_at'];
+const nameOf = (number: number) => `things${number}`;
+/** Every table leads to all others. */
+const keyOf = (number: number) => ({ column: 'owner_id', table: nameOf((number + 1) % tables), references: 'id' });
+
+const schema: Schema = Array.from({ length: tables }, (_, number) => ({
+  name: nameOf(number),
+  written: nameOf(number),
+  rows: 10,
+  columns: [
+    { name: 'id', kind: 'number' as const },
+    { name: 'owner_id', kind: 'number' as const },
+    ...columns.map((name) => ({ name, kind: 'date' as const })),
+  ],
+  foreignKeys: [keyOf(number)],
+}));
+
+const longest = `how long ${'created updated started ended '.repeat(14)}`;
+
+test('a question that names many days of many tables has few meanings', () => {
+  const vocabulary = vocabularyOf(schema, { find: () => [], fewOf: () => [], size: 0 });
+  const tiles = tilesOf(wordsOf(longest), vocabulary);
+  const named = tiles.flatMap((tile) => [...tile.columns, ...tile.days]).length;
+  const candidates = candidatesOf(tiles, schema);
+  expect({ named: named >= 4 * tables, many: candidates.length > 2_000 }).toEqual({ named: true, many: false });
+});
+
+test('other work of the process goes on between the messages of a conversation', async () => {
+  const tools: Record<string, (input: { table?: string }) => string> = {
+    list_tables: () => schema.map(({ name }) => `${name}(id, owner_id, ${columns.join(', ')}) about 10 rows`).join('\n'),
+    describe_table: ({ table = '' }) => {
+      const { table: target } = keyOf(Number(table.slice('things'.length)));
+      const dates = columns.map((name) => `- ${name}: timestamp with time zone`);
+      return [`${table}:`, '- id: integer', '- owner_id: integer', ...dates, `(owner_id) refers to ${target}(id)`].join('\n');
+    },
+    query: () => '(no rows)',
+  };
+  const listed = Object.entries(tools).map(
+    ([name, run]): Tool => ({ name, run: async (input) => run(input as { table?: string }) }) as Tool,
+  );
+  let isOver = false;
+  let turns = 0;
+  const question = { message: longest, earlier: [longest, longest, longest, longest], output: { format: 'text', charts: false } as const };
+  const answered = answerQuestion(
+    { ...question, context: '', source: undefined, tools: listed, locale: undefined } as never,
+    AbortSignal.timeout(60_000),
+  );
+  const other = (async () => {
+    for (; !isOver; turns += 1) await setImmediate();
+  })();
+  expect((await answered).content).not.toBe('');
+  isOver = true;
+  await other;
+  expect(turns).toBeGreaterThanOrEqual(question.earlier.length);
+});
