@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -283,14 +283,19 @@ function release(owner) {
 
 function isAlive(owner) {
   const [pid, started] = owner.split(' ');
-  // Written by the next line of its owner: a lock without content is just being made.
-  if (!pid) return true;
+  if (!pid) return isBeingWritten();
   try {
     process.kill(Number(pid), 0);
   } catch (cause) {
     if (cause.code === 'ESRCH') return false;
   }
   return startTime(pid) === started;
+}
+
+/** A lock without content is just being made, or its owner could not write: the disk was full, or the owner was killed. */
+function isBeingWritten() {
+  const { mtimeMs } = statSync(lockFile, { throwIfNoEntry: false }) ?? { mtimeMs: 0 };
+  return Date.now() - mtimeMs < 5_000;
 }
 
 /** Tells a process from a later one under the same pid, where the system says so cheaply. */

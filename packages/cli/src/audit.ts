@@ -43,6 +43,8 @@ export function auditCommands(program: Command, run: Run): void {
     .option('--anchors <file>', 'prove as well that the chains contain these anchors')
     .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
+        // A wrong id has no chain, in which no fault is.
+        if (organization !== everyOrganization) await identity.getOrganization({ organizationId: organization });
         const toCheck = anchors === undefined ? undefined : readAnchors(anchors, organization);
         const verified = await verify(identity, organization);
         if (toCheck === undefined) return failOnFaults({ ok: verified.faults.length === 0, ...verified });
@@ -98,7 +100,10 @@ async function exportAnchors(identity: Identity, organization: string) {
 function readAnchors(file: string, organization: string): Anchor[] {
   const result = anchorsFile.safeParse(JSON.parse(readFileSync(file, 'utf8')));
   if (!result.success) throw new Error(`${file} does not hold anchors as "audit anchor" writes them.`);
-  return result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
+  const chosen = result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
+  if (chosen.length === 0)
+    throw new Error(`${file} has no anchor ${organization === everyOrganization ? '' : `of ${organization} `}to check.`);
+  return chosen;
 }
 
 async function check(identity: Identity, anchors: readonly Anchor[]): Promise<Fault[]> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isAway, ServiceError } from '@agent-service/contracts';
 import type { Command } from 'commander';
 import { environmentOption, group, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
@@ -25,7 +26,7 @@ export function creditCommands(program: Command, run: Run): void {
         // credits opens a ledger for any organization; identity checks that it exists.
         await identity.getOrganization({ organizationId: organization });
         const tenant = { organizationId: organization, environment };
-        const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) });
+        const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) }).catch(refuseUnknownOutcome(id));
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
       }),
     );
@@ -33,13 +34,22 @@ export function creditCommands(program: Command, run: Run): void {
     .option('--organization <id>', 'one organization; all of them unless given', '')
     .option('--full', 'add up the months again that were proven before')
     .action(({ organization, full = false }: { organization: string; full?: boolean }) =>
-      run(async ({ credits }) => {
+      run(async ({ identity, credits }) => {
+        // A wrong id has no ledger, in which no fault is.
+        if (organization !== '') await identity.getOrganization({ organizationId: organization });
         const result = await verify(credits, organization, full);
         if (result.faults.length > 0) process.exitCode = 2;
         return { ok: result.faults.length === 0, ...result };
       }),
     );
 }
+
+/** A repetition without this id would add the credits a second time, if they have been added. */
+const refuseUnknownOutcome = (id: string) => (cause: unknown) => {
+  const { code, message } = ServiceError.from(cause);
+  if (!isAway(code)) throw cause;
+  throw new ServiceError(code, { message: `${message} The credits may have been added: repeat the command with --id ${id}.`, cause });
+};
 
 async function verify(credits: Connection['credits'], organizationId: string, full: boolean) {
   let tenants = 0;

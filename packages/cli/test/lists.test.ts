@@ -1,5 +1,7 @@
 // The operator's command line against a running system: what a list shows can be named in the next command.
-import { sharedSystem } from '@agent-service/testkit';
+import { join } from 'node:path';
+import { ServiceError } from '@agent-service/contracts';
+import { sharedSystem, testFolder } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { failureText } from '../src/commands.ts';
 import { connect } from '../src/connection.ts';
@@ -102,4 +104,25 @@ test('people get tables, whose ids can be copied, and verify says ok', async () 
   expect(await admin('outbox', 'list', '--service', 'identity')).toBe('dead_letters: none\n');
   expect(await admin('credits', 'verify', '--organization', theirs.organization_id)).toMatch(/^ok: true\ntenants: \d\nfaults: none\n$/);
   expect(await admin('audit', 'verify', '--organization', theirs.organization_id)).toMatch(/^ok: true\n/);
+});
+
+test('verify never says ok of an unknown organization, or of a file without anchors of the organization', async () => {
+  for (const noun of ['credits', 'audit']) expect(await failureOf(noun, 'verify', '--organization', 'org_none')).toMatch(/^not_found/);
+  const file = join(await testFolder(), 'anchors.json');
+  await admin('audit', 'anchor', '--organization', ours.organization_id, '--out', file);
+  const verify = (organization: string) => failureOf('audit', 'verify', '--organization', organization, '--anchors', file);
+  expect(await verify(theirs.organization_id)).toContain(`has no anchor of ${theirs.organization_id} to check`);
+  expect(await verify(ours.organization_id)).toMatch(/^no failure: ok: true\n/);
+});
+
+test('a grant whose answer is lost says under which id it can be repeated without a second effect', async () => {
+  const lost = async () => {
+    throw new ServiceError('unavailable');
+  };
+  const connection = { identity: { getOrganization: async () => ({}) }, credits: { grant: lost }, close: () => undefined };
+  const words = ['credits', 'grant', '--organization', 'org_a', '--environment', 'live', '--amount', '5'];
+  const grant = buildProgram({}, () => connection as never).parseAsync(words, { from: 'user' });
+  expect(await grant.catch(failureText)).toMatch(
+    /^unavailable: .* The credits may have been added: repeat the command with --id [0-9a-f-]{36}\./,
+  );
 });

@@ -41,6 +41,48 @@ const script = (name: string, code: string, isReady: () => boolean): ProcessSpec
   stopLimitMs: 2_000,
 });
 
+test('a process that dies is started again where its death cannot be written down, which is reported once', async () => {
+  const reports: string[] = [];
+  const full = () => {
+    throw new Error('no space left on device');
+  };
+  const managed = manage(
+    script('mortal', 'setTimeout(() => undefined, 20)', () => true),
+    {
+      ...supervisionOf(await testFolder(), { nextPause: () => 1 }),
+      began: full,
+      ended: full,
+      report: (line) => reports.push(line),
+    },
+  );
+  managed.begin();
+  await until('it died and was started again twice', () => reports.filter((line) => line.includes('starting it again')).length >= 2);
+  await managed.stop();
+  expect(reports.filter((line) => line.includes('cannot be written'))).toEqual([
+    'the list of processes cannot be written: no space left on device',
+  ]);
+});
+
+test('a process that is stopped while it is prepared does not run on', async () => {
+  const prepared = Promise.withResolvers<void>();
+  let preparing = false;
+  const prepare = () => {
+    preparing = true;
+    return prepared.promise;
+  };
+  const pids: number[] = [];
+  const managed = manage(
+    { ...script('slow', 'setInterval(() => undefined, 1000)', () => true), prepare },
+    { ...supervisionOf(await testFolder()), began: (_spec, pid) => void pids.push(pid) },
+  );
+  managed.begin();
+  await until('it is being prepared', () => preparing);
+  const stopped = managed.stop();
+  prepared.resolve();
+  await stopped;
+  expect([managed.pid, pids.every(hasEnded)]).toEqual([undefined, true]);
+});
+
 test('the logs of a process that writes without end stay small, and its newest lines are there', async () => {
   const logFolder = await testFolder();
   const log = join(logFolder, 'chatty.log');

@@ -44,6 +44,8 @@ interface Running {
   life: Life | undefined;
   deaths: number;
   lastDeath: string;
+  /** The last start or death could not be written down, which was reported. */
+  isUnrecorded: boolean;
   /** The size of the log before the first run, whose lines are of earlier systems. */
   readonly logStart: number;
   readonly stopping: AbortController;
@@ -98,6 +100,7 @@ function keepRunning(spec: ProcessSpec, supervision: Supervision, logFile: strin
     life: undefined,
     deaths: 0,
     lastDeath: '',
+    isUnrecorded: false,
     logStart: sizeOf(logFile),
     stopping: new AbortController(),
   };
@@ -169,11 +172,25 @@ async function runOnce(spec: ProcessSpec, supervision: Supervision, logFile: str
   } catch (cause) {
     return `cannot be started: ${reasonOf(cause)}`;
   }
-  supervision.began(spec, running.life.pid);
-  const death = await running.life.ended;
+  const { life } = running;
+  record(supervision, running, () => supervision.began(spec, life.pid));
+  // It was being prepared when it was stopped.
+  if (running.stopping.signal.aborted) await life.stop();
+  const death = await life.ended;
   running.life = undefined;
-  supervision.ended(spec);
+  record(supervision, running, () => supervision.ended(spec));
   return death;
+}
+
+/** Starts and deaths are written to files. Where that fails, because the disk is full for one, the process is supervised all the same. */
+function record(supervision: Supervision, running: Omit<Running, 'finished'>, write: () => void): void {
+  try {
+    write();
+    running.isUnrecorded = false;
+  } catch (cause) {
+    if (!running.isUnrecorded) supervision.report(`the list of processes cannot be written: ${reasonOf(cause)}`);
+    running.isUnrecorded = true;
+  }
 }
 
 async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<void> {

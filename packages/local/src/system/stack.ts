@@ -119,8 +119,11 @@ class FolderRegistry implements Registry {
 
   ended(spec: ProcessSpec): void {
     this.#pids.delete(spec.name);
-    this.#save();
-    this.#ownership.remove(spec.name);
+    try {
+      this.#save();
+    } finally {
+      this.#ownership.remove(spec.name);
+    }
   }
 
   publishEndpoints(endpoints: Readonly<Record<string, string>>): void {

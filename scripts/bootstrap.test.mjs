@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { testFolder } from '@agent-service/testkit';
+import { expect, test } from '@jest/globals';
+
+const script = fileURLToPath(new URL('bootstrap.mjs', import.meta.url));
+
+/** A checkout without dependencies and without protos, whose bootstrap ends where it would generate types. */
+async function emptyCheckout() {
+  const folder = await testFolder();
+  for (const name of ['scripts/build', 'proto', '.cache']) await mkdir(join(folder, name), { recursive: true });
+  await copyFile(script, join(folder, 'scripts', 'bootstrap.mjs'));
+  await writeFile(join(folder, 'scripts', 'build', 'protos.mjs'), '');
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'empty', version: '1.0.0' }));
+  const packages = { '': { name: 'empty', version: '1.0.0' } };
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ name: 'empty', version: '1.0.0', lockfileVersion: 3, packages }));
+  return folder;
+}
+
+const bootstrap = (folder) =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [join(folder, 'scripts', 'bootstrap.mjs')], { timeout: 60_000 }, (_cause, stdout) => resolve(stdout));
+  });
+
+test.each([
+  ['could not write its name: the disk was full', ''],
+  ['has ended', '4194304 1'],
+])('a lock whose owner %s keeps no later command waiting', async (_, content) => {
+  const folder = await emptyCheckout();
+  const lock = join(folder, '.cache', 'bootstrap.lock');
+  await writeFile(lock, content);
+  const before = new Date(Date.now() - 6_000);
+  await utimes(lock, before, before);
+  const output = await bootstrap(folder);
+  expect(output).toContain('Installing dependencies');
+  expect(output).not.toContain('Waiting for another command');
+});
