@@ -100,10 +100,10 @@ async function exportAnchors(identity: Identity, organization: string) {
 function readAnchors(file: string, organization: string): Anchor[] {
   const result = anchorsFile.safeParse(JSON.parse(readFileSync(file, 'utf8')));
   if (!result.success) throw new Error(`${file} does not hold anchors as "audit anchor" writes them.`);
-  const chosen = result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
-  if (chosen.length === 0)
+  const selection = result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
+  if (selection.length === 0)
     throw new Error(`${file} has no anchor ${organization === everyOrganization ? '' : `of ${organization} `}to check.`);
-  return chosen;
+  return selection;
 }
 
 async function check(identity: Identity, anchors: readonly Anchor[]): Promise<Fault[]> {
