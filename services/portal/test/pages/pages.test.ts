@@ -1,6 +1,7 @@
 // npm run test:long -- portal: one system for all of them, in an order in which none disturbs the next.
 import { afterAll, beforeAll, jest } from '@jest/globals';
 import { testActions } from './actions.ts';
+import { testChat } from './chat.ts';
 import { testEveryPage } from './every-page.ts';
 import { testHostileAnswers } from './hostile.ts';
 import { testInputMethods } from './input-methods.ts';
@@ -31,6 +32,7 @@ const started = (): PagesWorld => {
 testJourney(started);
 testInputMethods(started);
 testActions(started);
+testChat(started);
 testPeople(started);
 testProviderSignIn(started);
 testSessionEnd(started);

@@ -15,15 +15,22 @@ interface Question {
   message: string;
 }
 
+/** A question under the key of its answer. Sent again under this key, it attaches to that answer behind the last event that arrived. */
+export interface SentQuestion extends Question {
+  readonly key: string;
+  lastId: string;
+}
+
+export const withNewKey = (question: Question): SentQuestion => ({ ...question, key: randomKey(), lastId: '' });
+
 const pausesMs = [300, 1_000, 2_000, 4_000, 8_000];
 const lastTypes = ['completed', 'failed'];
 
 /**
  * Sends a message, and yields the events of its answer. A connection that is lost continues where it ended: the same Idempotency-Key attaches
- * to the same answer, so that nothing is answered or charged twice.
+ * to the same answer, so that nothing is answered or charged twice. `sent` then names the last event, for a call that continues later.
  */
-export async function* streamAnswer(question: Question, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-  const sent = { ...question, key: randomKey(), lastId: '' };
+export async function* streamAnswer(sent: SentQuestion, signal: AbortSignal): AsyncGenerator<StreamEvent> {
   for (let failures = 0; failures <= pausesMs.length; failures += 1) {
     if (failures > 0) await pause(pausesMs[failures - 1] ?? 0, signal);
     for await (const event of readUntilLost(sent, signal)) {
@@ -55,11 +62,6 @@ async function pause(ms: number, signal: AbortSignal) {
 
 const mayContinue = (cause: unknown) =>
   !(cause instanceof ApiError) || cause.status === 0 || [502, 503, 504].includes(cause.status) || cause.code === 'idempotency_in_progress';
-
-interface SentQuestion extends Question {
-  key: string;
-  lastId: string;
-}
 
 async function* readOnce({ environment, agentId, conversationId, message, key, lastId }: SentQuestion, signal: AbortSignal) {
   const response = await request(`/api/${environment}/v1/agents/${encodeURIComponent(agentId)}/messages/stream`, {

@@ -122,7 +122,7 @@ export function PendingBubble({ pending, withPrompt }: { pending: PendingAnswer;
   const step = pending.steps.at(-1);
   return (
     <>
-      {withPrompt && <Prompt text={pending.prompt} />}
+      {withPrompt && <Prompt text={pending.question.message} />}
       {!pending.failure && (
         <div className="answer" aria-busy="true">
           {pending.steps.length > 0 && (

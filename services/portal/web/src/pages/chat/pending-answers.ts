@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
-import { type StreamEvent, streamAnswer } from '../../api/answer-stream.ts';
+import { type SentQuestion, type StreamEvent, streamAnswer, withNewKey } from '../../api/answer-stream.ts';
 import type { Environment } from '../../api/client.ts';
-import { messageOf } from '../../api/errors.ts';
+import { ApiError, messageOf } from '../../api/errors.ts';
 import { queryClient } from '../../api/query-client.ts';
 
 export interface AnswerStep {
@@ -13,12 +13,15 @@ export interface AnswerStep {
 
 /** An answer under way. It lives outside of the page, so that it goes on while the user looks at something else. */
 export interface PendingAnswer {
+  /** As it was sent first: a repeat under its key needs the same body, also when its conversation has an id. */
+  question: SentQuestion;
   conversationId: string | undefined;
   messageId: string | undefined;
-  prompt: string;
   text: string;
   steps: readonly AnswerStep[];
   failure: string | undefined;
+  /** True after a failure that does not tell whether there is an answer. */
+  mayBeAnswered: boolean;
   abort: AbortController;
 }
 
@@ -51,23 +54,40 @@ export function usePendingAnswer(conversation: Conversation): PendingAnswer | un
 
 export const dismissFailure = (conversation: Conversation) => set(keyOf(conversation), undefined);
 
-/** Sends a message and follows its answer. `onConversation` gets the id of a new conversation as soon as there is one. */
-export async function sendPrompt(conversation: Conversation, prompt: string, onConversation: (id: string) => void): Promise<void> {
+/** Gets the id of a new conversation as soon as there is one. */
+type OnConversation = (id: string) => void;
+
+/** Sends a message and follows its answer. */
+export const sendPrompt = (conversation: Conversation, prompt: string, onConversation: OnConversation): Promise<void> =>
+  followAnswer(
+    conversation,
+    {
+      question: withNewKey({ ...conversation, message: prompt }),
+      conversationId: conversation.conversationId,
+      messageId: undefined,
+      text: '',
+      steps: [],
+      failure: undefined,
+      mayBeAnswered: false,
+      abort: new AbortController(),
+    },
+    onConversation,
+  );
+
+/** Sends a question again after a failure. Where it may have been answered, the same answer is followed, so that nothing is charged twice. */
+export const sendAgain = (conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> =>
+  pending.mayBeAnswered
+    ? followAnswer(conversation, { ...pending, failure: undefined, mayBeAnswered: false, abort: new AbortController() }, onConversation)
+    : sendPrompt(conversation, pending.question.message, onConversation);
+
+async function followAnswer(conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> {
   const { environment, agentId } = conversation;
   let key = keyOf(conversation);
-  let answer: PendingAnswer = {
-    conversationId: conversation.conversationId,
-    messageId: undefined,
-    prompt,
-    text: '',
-    steps: [],
-    failure: undefined,
-    abort: new AbortController(),
-  };
+  let answer = pending;
   set(key, answer);
   const isListed = () => queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
   try {
-    for await (const event of streamAnswer({ ...conversation, message: prompt }, answer.abort.signal)) {
+    for await (const event of streamAnswer(answer.question, answer.abort.signal)) {
       answer = applyEvent(answer, event);
       const { conversationId } = answer;
       if (conversationId && !conversation.conversationId && key === keyOf(conversation)) {
@@ -78,11 +98,15 @@ export async function sendPrompt(conversation: Conversation, prompt: string, onC
       } else set(key, answer);
     }
   } catch (cause) {
-    answer = { ...answer, failure: messageOf(cause) };
+    answer = { ...answer, failure: messageOf(cause), mayBeAnswered: answer.messageId !== undefined || !isRefusal(cause) };
   }
   await Promise.all([isListed(), queryClient.invalidateQueries({ queryKey: [environment, 'credits'] })]);
   set(key, answer.failure ? answer : undefined);
 }
+
+/** A refusal says that nothing was accepted. 429 may concern only the connection that was to continue. */
+const isRefusal = (cause: unknown): boolean =>
+  cause instanceof ApiError && cause.status >= 400 && cause.status < 500 && cause.status !== 429;
 
 function applyEvent(answer: PendingAnswer, { type, data }: StreamEvent): PendingAnswer {
   switch (type) {

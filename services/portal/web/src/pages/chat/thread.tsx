@@ -2,14 +2,14 @@ import type { Agent, ListedMessage } from '@agent-service/client';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowUp, Square } from 'lucide-react';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { api, bodyOf } from '../../api/client.ts';
+import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react';
+import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
 import { Answer, PendingBubble, Prompt } from './message.tsx';
-import { dismissFailure, type PendingAnswer, sendPrompt, usePendingAnswer } from './pending-answers.ts';
-import { messagesQuery } from './queries.ts';
+import { dismissFailure, type PendingAnswer, sendAgain, sendPrompt, usePendingAnswer } from './pending-answers.ts';
+import { isUnderWay, messagesQuery } from './queries.ts';
 
 interface ThreadProps {
   agent: Agent;
@@ -34,17 +34,17 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
       .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agent.id, 'list'] }))
       .catch(notifyFailure);
   };
+  const openConversation = (prompt: string) => (id: string) => {
+    nameConversation(id, prompt);
+    void navigate({
+      to: '/$environment/chat/$agentId/{-$conversationId}',
+      params: { environment, agentId: agent.id, conversationId: id },
+      replace: true,
+    });
+  };
   const send = (prompt: string) => {
     const text = prompt.trim();
-    if (!text || isBusy) return;
-    void sendPrompt(conversation, text, (id) => {
-      nameConversation(id, text);
-      void navigate({
-        to: '/$environment/chat/$agentId/{-$conversationId}',
-        params: { environment, agentId: agent.id, conversationId: id },
-        replace: true,
-      });
-    });
+    if (text && !isBusy) void sendPrompt(conversation, text, openConversation(text));
   };
   return (
     <>
@@ -56,21 +56,50 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
         </ScrollArea>
       )}
       {pending?.failure && (
-        <div className="chat-notice">
-          <Notice tone="danger">
-            {pending.failure}{' '}
-            <button type="button" className="link" onClick={() => send(pending.prompt)}>
-              Send it again
-            </button>{' '}
-            or{' '}
-            <button type="button" className="link" onClick={() => dismissFailure(conversation)}>
-              dismiss
-            </button>
-          </Notice>
-        </div>
+        <FailureNotice
+          conversation={conversation}
+          pending={pending}
+          onSendAgain={() => void sendAgain(conversation, pending, openConversation(pending.question.message))}
+        />
       )}
       <Composer agent={agent} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
     </>
+  );
+}
+
+interface FailureProps {
+  conversation: { environment: Environment; agentId: string; conversationId: string | undefined };
+  pending: PendingAnswer;
+  onSendAgain: () => void;
+}
+
+/** A failure that does not tell whether there is an answer is over when the answer is listed. */
+function FailureNotice({ conversation, pending, onSendAgain }: FailureProps) {
+  const { environment, agentId, conversationId } = conversation;
+  const { data } = useInfiniteQuery({
+    ...messagesQuery(environment, agentId, conversationId ?? ''),
+    enabled: conversationId !== undefined,
+  });
+  const listed = data?.pages.flatMap((page) => page.data).find(({ id, role }) => id === pending.messageId && role === 'assistant');
+  const isAnswered = pending.mayBeAnswered && listed !== undefined && !isUnderWay(listed);
+  const dismiss = useEffectEvent(() => dismissFailure(conversation));
+  useEffect(() => {
+    if (isAnswered) dismiss();
+  }, [isAnswered]);
+  if (isAnswered) return null;
+  return (
+    <div className="chat-notice">
+      <Notice tone="danger">
+        {pending.failure} {pending.mayBeAnswered && 'Sent again, the question is not charged twice. '}
+        <button type="button" className="link" onClick={onSendAgain}>
+          Send it again
+        </button>{' '}
+        or{' '}
+        <button type="button" className="link" onClick={() => dismissFailure(conversation)}>
+          dismiss
+        </button>
+      </Notice>
+    </div>
   );
 }
 
@@ -110,7 +139,8 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
   if (!data && !pending) return <Loading label="Reading the messages" />;
   const listed = (data?.pages.flatMap((page) => page.data) ?? []).toReversed();
   const isListed = listed.some(({ id }) => id === pending?.messageId);
-  const messages = listed.filter(({ id }) => id !== pending?.messageId);
+  // The answer that arrives stands in place of the listed one, which alone is shown after a failure.
+  const messages = pending?.failure ? listed : listed.filter(({ id }) => id !== pending?.messageId);
   // The button is gone with the last page; then the messages get its focus.
   const showEarlier = async (button: HTMLElement) => {
     const log = button.closest<HTMLElement>('[role="log"]');

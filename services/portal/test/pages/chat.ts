@@ -1,0 +1,111 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page, Request } from 'playwright-core';
+import { type Json, type PagesWorld, rewrite, sharedPaths, type Visit } from './world.ts';
+
+const stream = /\/messages\/stream$/;
+const listOfMessages = /\/conversations\/[^/]+\/messages\?/;
+
+interface Question {
+  readonly key: string | undefined;
+  readonly body: unknown;
+}
+
+const questionOf = (request: Request): Question => ({ key: request.headers()['idempotency-key'], body: request.postDataJSON() });
+
+/** The first connection is lost behind the event `started`, when the answer is complete; the ones that continue it are refused until a test allows them. */
+async function loseStream(page: Page) {
+  const questions: Question[] = [];
+  let isRefused = true;
+  await page.route(stream, async (route) => {
+    questions.push(questionOf(route.request()));
+    if (questions.length > 1) {
+      const error = { code: 'rate_limited', message: 'Too many requests.' };
+      return await (isRefused ? route.fulfill({ status: 429, json: { error } }) : route.continue());
+    }
+    const response = await route.fetch();
+    const [started = ''] = /^.*?event: started\n.*?\n\n/s.exec(await response.text()) ?? [];
+    return await route.fulfill({ response, body: started });
+  });
+  return { questions, allow: () => void (isRefused = false) };
+}
+
+export const testChat = (started: () => PagesWorld) =>
+  describe('a chat', () => {
+    let world: PagesWorld;
+    let paths: Record<string, string>;
+    let visit: Visit;
+    let page: Page;
+    beforeAll(async () => {
+      world = started();
+      paths = await sharedPaths(world);
+    });
+    beforeEach(async () => {
+      visit = await world.visit();
+      page = visit.page;
+    });
+    afterEach(async () => {
+      expect(visit.problems).toEqual([]);
+      await visit.close();
+    });
+
+    const box = () => page.getByRole('textbox', { name: 'Message' });
+    const answers = () => page.getByRole('article', { name: 'Answer' });
+    async function ask(question: string) {
+      await visit.open(paths['chat-new'] ?? '');
+      await box().fill(question);
+      await page.keyboard.press('Enter');
+    }
+    /** The messages of the conversation on the page, as the API has them. */
+    async function listedMessages(): Promise<Json[]> {
+      const { pathname } = new URL(page.url());
+      const [agent, conversation] = pathname.split('/').slice(3);
+      return (await world.call('GET', `/v1/agents/${agent}/conversations/${conversation}/messages`)).json<{ data: Json[] }>().data;
+    }
+
+    test('shows an answer that ended while its connection was lost', async () => {
+      const { questions } = await loseStream(page);
+      await ask('How many customers do we have?');
+      await answers().waitFor();
+      expect([questions.length, await page.getByText('Send it again').count()]).toEqual([2, 0]);
+    });
+
+    test('sends a question that may be answered again under its key, and with the body that it had', async () => {
+      const { questions, allow } = await loseStream(page);
+      const isAnswered = { current: false };
+      await rewrite(
+        page,
+        (body) => {
+          const list = body as { data: Json[] };
+          return isAnswered.current
+            ? body
+            : { ...list, data: list.data.map((one) => (one['role'] === 'assistant' ? { ...one, status: 'running' } : one)) };
+        },
+        listOfMessages,
+      );
+      await ask('How many customers do we have in each city?');
+      const again = page.getByRole('button', { name: 'Send it again' });
+      await again.waitFor();
+      expect(await answers().count()).toBe(0);
+      allow();
+      isAnswered.current = true;
+      await again.click();
+      await answers().waitFor();
+      await again.waitFor({ state: 'detached' });
+      expect(questions).toEqual(Array.from({ length: questions.length }, () => questions[0]));
+      expect(await listedMessages()).toHaveLength(2);
+    });
+
+    test('gives a question that was refused another key', async () => {
+      const questions: Question[] = [];
+      await page.route(stream, async (route) => {
+        questions.push(questionOf(route.request()));
+        if (questions.length > 1) return await route.continue();
+        return await route.fulfill({ status: 402, json: { error: { code: 'insufficient_credits', message: 'No credits are left.' } } });
+      });
+      await ask('How many orders do we have?');
+      await page.getByText('No credits are left.').waitFor();
+      await page.getByRole('button', { name: 'Send it again' }).click();
+      await answers().waitFor();
+      expect(new Set(questions.map(({ key }) => key)).size).toBe(2);
+    });
+  });
