@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
-import { type Json, type PagesWorld, rewrite, sharedPaths, type Visit } from './world.ts';
+import { type Json, type PagesWorld, rewrite, settle, sharedPaths, type Visit } from './world.ts';
 
 const stream = /\/messages\/stream$/;
 const listOfMessages = /\/conversations\/[^/]+\/messages\?/;
@@ -93,6 +93,48 @@ export const testChat = (started: () => PagesWorld) =>
       await again.waitFor({ state: 'detached' });
       expect(questions).toEqual(Array.from({ length: questions.length }, () => questions[0]));
       expect(await listedMessages()).toHaveLength(2);
+    });
+
+    /** Holds the stream of the first question back, and leads to the chat without a conversation. */
+    async function holdStream() {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(stream, async (route) => {
+        await promise;
+        await route.continue();
+      });
+      return release;
+    }
+
+    test('keeps what is typed, and the cursor in it, while the first answer begins', async () => {
+      const release = await holdStream();
+      await ask('How many customers do we have in each segment?');
+      await box().pressSequentially('And in each county?');
+      await box().press('ArrowLeft');
+      for (const _ of 'county') await box().press('ArrowLeft');
+      release();
+      await answers().waitFor();
+      expect(page.url()).toContain('/conv_');
+      await page.keyboard.type('large ');
+      expect(await box().inputValue()).toBe('And in each large county?');
+      await page.getByRole('link', { name: 'New conversation' }).click();
+      await page.getByRole('heading', { level: 2, name: 'Customer insights' }).waitFor();
+      expect(await box().inputValue()).toBe('');
+      await page.goBack();
+      await answers().waitFor();
+      expect(await box().inputValue()).toBe('And in each large county?');
+    });
+
+    test('leaves a user who has gone to another page there', async () => {
+      const release = await holdStream();
+      await ask('How many customers do we have in each month?');
+      await page.getByRole('link', { name: 'Templates', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+      // The conversation gets its title when it has an id.
+      const isNamed = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      release();
+      await isNamed;
+      await settle(page);
+      expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
     test('gives a question that was refused another key', async () => {

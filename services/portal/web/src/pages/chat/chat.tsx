@@ -85,11 +85,7 @@ export function ChatPage() {
             aria-label="New conversation"
           />
         </header>
-        {agent ? (
-          <Thread key={`${agentId}/${conversationId ?? ''}`} agent={agent} conversationId={conversationId} firstPrompt={prompt} />
-        ) : (
-          <Loading />
-        )}
+        {agent ? <Thread agent={agent} conversationId={conversationId} firstPrompt={prompt} /> : <Loading />}
       </section>
     </main>
   );

@@ -25,19 +25,32 @@ export interface PendingAnswer {
   abort: AbortController;
 }
 
-interface Conversation {
+export interface Conversation {
   environment: Environment;
   agentId: string;
   conversationId: string | undefined;
 }
 
 const answers = new Map<string, PendingAnswer>();
+/** Messages that are typed and not sent. */
+const drafts = new Map<string, string>();
+/** New conversations that have an id which their page does not show yet: the key with the id, by the key without. */
+const moved = new Map<string, string>();
 const listeners = new Set<() => void>();
-const keyOf = ({ environment, agentId, conversationId = 'new' }: Conversation) => `${environment}/${agentId}/${conversationId}`;
+const ownKeyOf = ({ environment, agentId, conversationId = 'new' }: Conversation) => `${environment}/${agentId}/${conversationId}`;
+
+function keyOf(conversation: Conversation): string {
+  const key = ownKeyOf(conversation);
+  return moved.get(key) ?? key;
+}
 
 function set(key: string, answer: PendingAnswer | undefined) {
   if (answer) answers.set(key, answer);
   else answers.delete(key);
+  changed();
+}
+
+function changed() {
   for (const listener of listeners) listener();
 }
 
@@ -52,10 +65,34 @@ export function usePendingAnswer(conversation: Conversation): PendingAnswer | un
   return useSyncExternalStore(subscribe, () => answers.get(key));
 }
 
+export function useDraft(conversation: Conversation): string {
+  const key = keyOf(conversation);
+  return useSyncExternalStore(subscribe, () => drafts.get(key) ?? '');
+}
+
+export function setDraft(conversation: Conversation, text: string): void {
+  if (text) drafts.set(keyOf(conversation), text);
+  else drafts.delete(keyOf(conversation));
+  changed();
+}
+
+/** Moves the answer of a new conversation that has got its id, with the draft that was typed below the question. */
+function move(before: string, after: string, answer: PendingAnswer, isShown: boolean) {
+  const draft = drafts.get(before);
+  if (draft !== undefined) drafts.set(after, draft);
+  drafts.delete(before);
+  answers.delete(before);
+  if (isShown) moved.set(before, after);
+  set(after, answer);
+}
+
+/** To be called when the page of a conversation appears, and when it is left. */
+export const endMove = (conversation: Conversation): void => void (moved.delete(ownKeyOf(conversation)) && changed());
+
 export const dismissFailure = (conversation: Conversation) => set(keyOf(conversation), undefined);
 
-/** Gets the id of a new conversation as soon as there is one. */
-type OnConversation = (id: string) => void;
+/** Gets the id of a new conversation as soon as there is one. True if its page is shown, and changes to that id. */
+type OnConversation = (id: string) => boolean;
 
 /** Sends a message and follows its answer. */
 export const sendPrompt = (conversation: Conversation, prompt: string, onConversation: OnConversation): Promise<void> =>
@@ -82,7 +119,7 @@ export const sendAgain = (conversation: Conversation, pending: PendingAnswer, on
 
 async function followAnswer(conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> {
   const { environment, agentId } = conversation;
-  let key = keyOf(conversation);
+  let key = ownKeyOf(conversation);
   let answer = pending;
   set(key, answer);
   const isListed = () => queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
@@ -90,11 +127,10 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
     for await (const event of streamAnswer(answer.question, answer.abort.signal)) {
       answer = applyEvent(answer, event);
       const { conversationId } = answer;
-      if (conversationId && !conversation.conversationId && key === keyOf(conversation)) {
-        set(key, undefined);
-        key = keyOf({ ...conversation, conversationId });
-        set(key, answer);
-        onConversation(conversationId);
+      if (conversationId && !conversation.conversationId && key === ownKeyOf(conversation)) {
+        const before = key;
+        key = ownKeyOf({ ...conversation, conversationId });
+        move(before, key, answer, onConversation(conversationId));
       } else set(key, answer);
     }
   } catch (cause) {

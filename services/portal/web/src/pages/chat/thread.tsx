@@ -1,14 +1,24 @@
 import type { Agent, ListedMessage } from '@agent-service/client';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { ArrowUp, Square } from 'lucide-react';
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react';
-import { api, bodyOf, type Environment } from '../../api/client.ts';
+import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
 import { Answer, PendingBubble, Prompt } from './message.tsx';
-import { dismissFailure, type PendingAnswer, sendAgain, sendPrompt, usePendingAnswer } from './pending-answers.ts';
+import {
+  type Conversation,
+  dismissFailure,
+  endMove,
+  type PendingAnswer,
+  sendAgain,
+  sendPrompt,
+  setDraft,
+  useDraft,
+  usePendingAnswer,
+} from './pending-answers.ts';
 import { isUnderWay, messagesQuery } from './queries.ts';
 
 interface ThreadProps {
@@ -22,11 +32,16 @@ const titleLength = 80;
 /** A conversation: its messages, and the box for the next one. */
 export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   const environment = useEnvironment();
-  const navigate = useNavigate();
+  const router = useRouter();
   const client = useQueryClient();
   const conversation = { environment, agentId: agent.id, conversationId };
   const pending = usePendingAnswer(conversation);
   const isBusy = pending !== undefined && !pending.failure;
+  useEffect(() => {
+    const end = () => endMove({ environment, agentId: agent.id, conversationId });
+    end();
+    return end;
+  }, [environment, agent.id, conversationId]);
   const nameConversation = (id: string, prompt: string) => {
     const path = { agent_id: agent.id, conversation_id: id };
     const title = prompt.replaceAll(/\s+/g, ' ').slice(0, titleLength);
@@ -36,11 +51,13 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   };
   const openConversation = (prompt: string) => (id: string) => {
     nameConversation(id, prompt);
-    void navigate({
-      to: '/$environment/chat/$agentId/{-$conversationId}',
-      params: { environment, agentId: agent.id, conversationId: id },
-      replace: true,
-    });
+    const to = '/$environment/chat/$agentId/{-$conversationId}';
+    const params = { environment, agentId: agent.id };
+    // The user may have gone to another page by now.
+    const { pathname } = router.buildLocation({ to, params: { ...params, conversationId: undefined } });
+    const isShown = router.latestLocation.pathname === pathname;
+    if (isShown) void router.navigate({ to, params: { ...params, conversationId: id }, replace: true });
+    return isShown;
   };
   const send = (prompt: string) => {
     const text = prompt.trim();
@@ -49,9 +66,9 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   return (
     <>
       {conversationId ? (
-        <Messages agent={agent} conversationId={conversationId} pending={pending} />
+        <Messages key={conversationId} agent={agent} conversationId={conversationId} pending={pending} />
       ) : (
-        <ScrollArea watch={pending}>
+        <ScrollArea key={agent.id} watch={pending}>
           {pending ? <PendingBubble pending={pending} withPrompt /> : <Welcome agent={agent} onPrompt={send} />}
         </ScrollArea>
       )}
@@ -62,13 +79,13 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
           onSendAgain={() => void sendAgain(conversation, pending, openConversation(pending.question.message))}
         />
       )}
-      <Composer agent={agent} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
+      <Composer agent={agent} conversation={conversation} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
     </>
   );
 }
 
 interface FailureProps {
-  conversation: { environment: Environment; agentId: string; conversationId: string | undefined };
+  conversation: Conversation;
   pending: PendingAnswer;
   onSendAgain: () => void;
 }
@@ -215,18 +232,25 @@ const endDistanceOf = (element: HTMLElement | null) => (element ? element.scroll
 
 interface ComposerProps {
   agent: Agent;
+  conversation: Conversation;
   firstPrompt: string | undefined;
   pending: PendingAnswer | undefined;
   onSend: (text: string) => void;
 }
 
-function Composer({ agent, firstPrompt = '', pending, onSend }: ComposerProps) {
-  const [text, setText] = useState(firstPrompt);
+/** Stays as it is while the conversation gets its id, so that the cursor keeps its place in what is being typed. */
+function Composer({ agent, conversation, firstPrompt, pending, onSend }: ComposerProps) {
+  const text = useDraft(conversation);
+  const setText = (draft: string) => setDraft(conversation, draft);
+  const { agentId, conversationId } = conversation;
   const box = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  const begin = useEffectEvent(() => {
+    if (firstPrompt && !text) setText(firstPrompt);
     // The user may have opened a dialog while the page was loading, as the search.
     if (!document.querySelector('[role="dialog"]')) box.current?.focus({ preventScroll: true });
-  }, []);
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation begins as this one did.
+  useEffect(() => begin(), [agentId, conversationId, firstPrompt]);
   const isActive = agent.status === 'active';
   const send = () => {
     if (!text.trim() || pending) return;
@@ -260,7 +284,7 @@ function Composer({ agent, firstPrompt = '', pending, onSend }: ComposerProps) {
           }}
         />
         {pending ? (
-          <CancelButton agent={agent} pending={pending} />
+          <CancelButton key={pending.question.key} agent={agent} pending={pending} />
         ) : (
           <Button type="submit" variant="primary" icon={ArrowUp} aria-label="Send" disabled={!text.trim() || !isActive} />
         )}
