@@ -1,6 +1,7 @@
 // npm run test:long -- portal: one system for all of them, in an order in which none disturbs the next.
 import { afterAll, beforeAll, jest } from '@jest/globals';
 import { testActions } from './actions.ts';
+import { testChanges } from './changes.ts';
 import { testChat } from './chat.ts';
 import { testEveryPage } from './every-page.ts';
 import { testHostileAnswers } from './hostile.ts';
@@ -33,6 +34,7 @@ testJourney(started);
 testInputMethods(started);
 testActions(started);
 testChat(started);
+testChanges(started);
 testPeople(started);
 testProviderSignIn(started);
 testSessionEnd(started);

@@ -158,6 +158,12 @@ export function useApiForm<Values extends FieldValues>(
   };
 }
 
+/** The fields of `after` that differ from `before`, so that a change of one field takes back no change of the others by another user. */
+export const changesOf = <Body extends object>(before: Body, after: Body): Partial<Body> =>
+  Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Body])),
+  ) as Partial<Body>;
+
 const firstName = (param: string) => param.replace(/[.[].*$/, '');
 
 /** The label says which field it is, so that its technical name need not. */

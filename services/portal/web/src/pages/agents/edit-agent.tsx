@@ -1,15 +1,15 @@
 import type { Agent } from '@agent-service/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useBlocker, useNavigate, useParams } from '@tanstack/react-router';
 import { Plus, X } from 'lucide-react';
 import { useRef } from 'react';
 import { Controller, type UseFormReturn } from 'react-hook-form';
-import { api, bodyOf } from '../../api/client.ts';
-import { agentQuery } from '../../api/lists.ts';
+import { api, bodyOf, type Environment } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, notify } from '../../ui/feedback.tsx';
-import { SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { tiers } from './agent-parts.tsx';
 import { ScopePicker } from './scope-picker.tsx';
@@ -69,17 +69,38 @@ export function NewAgentPage() {
   return <Editor title="New agent" values={blank} action="Create the agent" onSave={create} />;
 }
 
+/** Read each time that the editor opens, and not again while it is open. */
+const editedAgentQuery = (environment: Environment, agentId: string) =>
+  queryOptions({
+    queryKey: [environment, 'edited-agent', agentId],
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const params = { path: { agent_id: agentId } };
+      const call = api(environment).GET('/v1/agents/{agent_id}', { params, signal });
+      const [{ data }, { response }] = await Promise.all([bodyOf(call), call]);
+      return { agent: data, version: response.headers.get('etag') ?? '' };
+    },
+  });
+
+function explainConflict(cause: unknown): never {
+  if (!(cause instanceof ApiError) || cause.status !== 412) throw cause;
+  throw new Error('The agent was changed by someone else after you opened it. Copy the texts that you want to keep, and reload the page.');
+}
+
 export function EditAgentPage() {
   const environment = useEnvironment();
   const { agentId = '' } = useParams({ strict: false });
   const navigate = useNavigate();
   const client = useQueryClient();
-  const { data: agent, error, refetch } = useQuery({ ...agentQuery(environment, agentId), staleTime: Number.POSITIVE_INFINITY });
-  if (error && !agent) return <FailedPage title="Edit the agent" cause={error} onRetry={() => void refetch()} />;
-  if (!agent) return <Loading />;
+  const { data, error, refetch } = useQuery(editedAgentQuery(environment, agentId));
+  if (error && !data) return <FailedPage title="Edit the agent" cause={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const { agent, version } = data;
   const save = async (values: AgentValues) => {
-    const path = { agent_id: agentId };
-    await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params: { path }, body: bodyFrom(values) }));
+    const params = { path: { agent_id: agentId }, header: { 'If-Match': version } };
+    const body = changesOf(bodyFrom(valuesOf(agent)), bodyFrom(values));
+    await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params, body })).catch(explainConflict);
     await client.invalidateQueries({ queryKey: [environment, 'agents'] });
     notify('The changes are saved.');
     await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId }, ignoreBlocker: true });

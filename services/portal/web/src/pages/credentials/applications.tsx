@@ -10,7 +10,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Empty, notify } from '../../ui/feedback.tsx';
-import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -197,15 +197,18 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
   const environment = useEnvironment();
   const { data: users = [] } = useQuery(usersQuery(environment));
   const scopes: Scope[] = application ? allScopes.filter((scope) => application.scopes.includes(scope)) : ['agents:read', 'agents:chat'];
-  const form = useApiForm({ name: application?.name ?? '', user_id: '', scopes }, async ({ user_id: userId, ...body }) => {
+  const defaults = { name: application?.name ?? '', user_id: '', scopes };
+  const form = useApiForm(defaults, async (values) => {
     if (application) {
       const path = { application_id: application.id };
+      const body = changesOf(defaults, values);
       await bodyOf(api(environment).PATCH('/v1/oauth-applications/{application_id}', { params: { path }, body }));
       await onChanged();
       notify('The changes are saved.');
       onClose();
       return;
     }
+    const { user_id: userId, ...body } = values;
     const { data } = await bodyOf(
       api(environment).POST('/v1/oauth-applications', { body: { ...body, ...(userId && { user_id: userId }) } }),
     );

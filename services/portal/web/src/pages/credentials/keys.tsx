@@ -10,7 +10,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify } from '../../ui/feedback.tsx';
-import { CheckField, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CheckField, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -247,7 +247,8 @@ interface EditProps {
 function EditKey({ apiKey, onClose, onChanged }: EditProps) {
   const environment = useEnvironment();
   const defaults = { name: apiKey.name, scopes: allScopes.filter((scope) => apiKey.scopes.includes(scope)) };
-  const form = useApiForm(defaults, async (body) => {
+  const form = useApiForm(defaults, async (values) => {
+    const body = changesOf(defaults, values);
     await bodyOf(api(environment).PATCH('/v1/keys/{key_id}', { params: { path: { key_id: apiKey.id } }, body }));
     await onChanged();
     notify('The changes are saved.');

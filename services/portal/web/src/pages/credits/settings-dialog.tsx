@@ -1,12 +1,13 @@
 import type { CreditSettings } from '@agent-service/client';
 import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { notify } from '../../ui/feedback.tsx';
-import { SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
 const valuesOf = (settings: CreditSettings) => ({
   auto_replenish: settings.auto_replenish,
@@ -16,17 +17,21 @@ const valuesOf = (settings: CreditSettings) => ({
   default_monthly_limit: String(settings.default_monthly_limit),
 });
 
+const bodyFrom = (values: ReturnType<typeof valuesOf>) => ({
+  auto_replenish: values.auto_replenish,
+  replenish_threshold: Number(values.replenish_threshold),
+  replenish_amount: Number(values.replenish_amount),
+  low_balance_threshold: values.low_balance_threshold === '' ? null : Number(values.low_balance_threshold),
+  default_monthly_limit: Number(values.default_monthly_limit),
+});
+
 export function SettingsDialog({ settings, onClose }: { settings: CreditSettings; onClose: () => void }) {
   const environment = useEnvironment();
   const client = useQueryClient();
-  const form = useApiForm(valuesOf(settings), async (values) => {
-    const body = {
-      auto_replenish: values.auto_replenish,
-      replenish_threshold: Number(values.replenish_threshold),
-      replenish_amount: Number(values.replenish_amount),
-      low_balance_threshold: values.low_balance_threshold === '' ? null : Number(values.low_balance_threshold),
-      default_monthly_limit: Number(values.default_monthly_limit),
-    };
+  // The settings may be read again while the dialog is open.
+  const [defaults] = useState(() => valuesOf(settings));
+  const form = useApiForm(defaults, async (values) => {
+    const body = changesOf(bodyFrom(defaults), bodyFrom(values));
     await bodyOf(api(environment).PATCH('/v1/credits/settings', { body }));
     await client.invalidateQueries({ queryKey: [environment, 'credits'] });
     notify('The settings are saved.');

@@ -8,7 +8,7 @@ import { useSession } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
-import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -178,8 +178,9 @@ interface DialogProps {
 }
 
 function EditUser({ user, onClose, onChanged }: DialogProps) {
-  const form = useApiForm({ name: user.name, email: user.email, role: user.role }, async (values) => {
-    const body = Object.fromEntries(Object.entries(values).filter(([key, value]) => value !== user[key as keyof typeof values]));
+  const defaults = { name: user.name, email: user.email, role: user.role };
+  const form = useApiForm(defaults, async (values) => {
+    const body = changesOf(defaults, values);
     await bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params: { path: { user_id: user.id } }, body }));
     await onChanged();
     notify('The changes are saved.');

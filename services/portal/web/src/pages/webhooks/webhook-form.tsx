@@ -1,10 +1,11 @@
 import type { Webhook } from '@agent-service/client';
+import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CheckField, changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
 type EventType = Webhook['events'][number];
 
@@ -31,17 +32,19 @@ interface FormProps {
 
 export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
   const environment = useEnvironment();
-  const defaults = {
+  // The webhook may be read again while the dialog is open.
+  const [defaults] = useState({
     url: webhook?.url ?? '',
     description: webhook?.description ?? '',
     events: (webhook?.events ?? []) as EventType[],
     active: webhook?.active ?? true,
-  };
-  const form = useApiForm(defaults, async (body) => {
+  });
+  const form = useApiForm(defaults, async (values) => {
     if (!webhook) {
-      const { data } = await bodyOf(api(environment).POST('/v1/webhooks', { body }));
+      const { data } = await bodyOf(api(environment).POST('/v1/webhooks', { body: values }));
       return onSaved(data.secret);
     }
+    const body = changesOf(defaults, values);
     await bodyOf(api(environment).PATCH('/v1/webhooks/{webhook_id}', { params: { path: { webhook_id: webhook.id } }, body }));
     return onSaved();
   });
