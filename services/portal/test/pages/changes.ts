@@ -85,6 +85,41 @@ export const testChanges = (started: () => PagesWorld) =>
       expect(bodies).toEqual([body]);
     });
 
+    test('whose reply is lost is sent again under its key, and is made once', async () => {
+      const keys: (string | undefined)[] = [];
+      await page.route(/\/v1\/keys$/, async (route) => {
+        if (route.request().method() !== 'POST') return await route.fallback();
+        keys.push(route.request().headers()['idempotency-key']);
+        if (keys.length > 1) return await route.continue();
+        await route.fetch();
+        return await route.abort('connectionreset');
+      });
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await dialog().getByLabel('Name').fill('Made once');
+      const create = dialog().getByRole('button', { name: 'Create the key' });
+      await create.click();
+      await dialog().getByText('The service could not be reached.').waitFor();
+      await create.click();
+      const secret = await dialog().getByRole('textbox', { name: 'API key' }).inputValue();
+      await dialog().getByRole('button', { name: 'Done' }).click();
+      expect((await world.call('GET', '/v1/agents', undefined, secret)).status).toBe(200);
+      expect(((await read('GET', '/v1/keys')) as Json[]).filter(({ name }) => name === 'Made once')).toHaveLength(1);
+      // Another creation has another key, also with the same values.
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await dialog().getByLabel('Name').fill('Made once');
+      await create.click();
+      await dialog().getByRole('textbox', { name: 'API key' }).waitFor();
+      expect([keys.length, keys[0] === keys[1], keys[1] === keys[2]]).toEqual([3, true, false]);
+    });
+
+    test('that a button makes carries a key', async () => {
+      await visit.open(paths['webhook'] ?? '');
+      const isSent = page.waitForRequest((request) => request.url().endsWith('/test'));
+      await page.getByRole('button', { name: 'Send a test event' }).click();
+      expect((await isSent).headers()['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+    });
+
     test('of the credit settings sends the field that was changed', async () => {
       const bodies = await recordChanges();
       await visit.open('/live/credits');

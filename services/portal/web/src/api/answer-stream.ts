@@ -1,4 +1,4 @@
-import { type Environment, request } from './client.ts';
+import { type Environment, randomKey, request } from './client.ts';
 import { ApiError } from './errors.ts';
 
 /** An event of the stream. The first one, `accepted`, is the head of the reply: the message exists, and no worker may have begun its answer. */
@@ -78,12 +78,6 @@ async function* readOnce({ environment, agentId, conversationId, message, key, l
   const messageId = response.headers.get('content-location')?.split('/').at(-1);
   if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
   if (response.body) yield* readEvents(response.body);
-}
-
-/** crypto.randomUUID exists only on https and on localhost. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {

@@ -42,9 +42,19 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
+/** crypto.randomUUID exists only on https and on localhost. */
+export function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const idempotencyKey = 'Idempotency-Key';
+
 const middleware: Middleware = {
   onRequest({ request: sent }) {
     if (!safeMethods.includes(sent.method)) sent.headers.set('X-CSRF-Token', csrfToken);
+    // Browsers repeat a request by themselves when the connection that it used turns out to be closed.
+    if (sent.method === 'POST' && !sent.headers.has(idempotencyKey)) sent.headers.set(idempotencyKey, randomKey());
     return sent;
   },
   async onResponse({ response }) {

@@ -51,4 +51,12 @@ function parseEnvelope(text: string): ErrorEnvelope | undefined {
   }
 }
 
+/** True if nothing was done. Any other failure does not tell, and 429 may concern only the repeat of a request whose reply was lost. */
+export const isRefusal = (cause: unknown): boolean =>
+  cause instanceof ApiError &&
+  cause.status >= 400 &&
+  cause.status < 500 &&
+  cause.status !== 429 &&
+  cause.code !== 'idempotency_in_progress';
+
 export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : 'Something went wrong.');

@@ -1,7 +1,8 @@
 import * as RadixSwitch from '@radix-ui/react-switch';
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId, useRef } from 'react';
 import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
-import { ApiError, messageOf } from '../api/errors.ts';
+import { randomKey } from '../api/client.ts';
+import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
 import { Notice } from './feedback.tsx';
 
 interface FieldProps {
@@ -128,17 +129,26 @@ interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
 }
 
 /**
- * A form whose refusals stand beside their fields. `fieldOf` maps a parameter of the API, as `data_scope.tables[0]`, to the field that sets it;
+ * A form whose refusals stand beside their fields. `send` gets an Idempotency-Key, the same one when the same values are sent again after a failure
+ * that does not tell whether they arrived. `fieldOf` maps a parameter of the API, as `data_scope.tables[0]`, to the field that sets it;
  * a parameter without a field is shown above the buttons.
  */
 export function useApiForm<Values extends FieldValues>(
   defaultValues: DefaultValues<Values>,
-  send: (values: Values) => Promise<unknown>,
+  send: (values: Values, key: string) => Promise<unknown>,
   fieldOf: (param: string) => string = firstName,
 ): ApiForm<Values> {
   const form = useForm<Values>({ defaultValues });
   const { errors } = form.formState;
+  const attempt = useRef<{ sent: string; key: string }>(undefined);
+  const keyOf = (values: Values) => {
+    const sent = JSON.stringify(values);
+    if (attempt.current?.sent !== sent) attempt.current = { sent, key: randomKey() };
+    return attempt.current.key;
+  };
+  const forgetKey = () => void (attempt.current = undefined);
   const fail = (cause: unknown) => {
+    if (isRefusal(cause)) forgetKey();
     const known = cause instanceof ApiError ? cause.fields : [];
     const matched = known.filter(({ param }) => fieldOf(param) in form.getValues());
     for (const { param, message } of matched)
@@ -151,7 +161,7 @@ export function useApiForm<Values extends FieldValues>(
     submit: (event) => {
       // A form in a dialog stands in the tree of another form.
       event.stopPropagation();
-      void form.handleSubmit((values) => send(values).catch(fail))(event);
+      void form.handleSubmit((values) => send(values, keyOf(values)).then(forgetKey, fail))(event);
     },
     errorOf: (name) => form.getFieldState(name, form.formState).error?.message || undefined,
     failure: errors.root?.message ? <Notice tone="danger">{errors.root.message}</Notice> : null,

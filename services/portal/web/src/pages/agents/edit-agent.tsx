@@ -60,8 +60,8 @@ export function NewAgentPage() {
   const environment = useEnvironment();
   const navigate = useNavigate();
   const client = useQueryClient();
-  const create = async (values: AgentValues) => {
-    const { data } = await bodyOf(api(environment).POST('/v1/agents', { body: bodyFrom(values) }));
+  const create = async (values: AgentValues, key: string) => {
+    const { data } = await bodyOf(api(environment).POST('/v1/agents', { body: bodyFrom(values), headers: { 'Idempotency-Key': key } }));
     await client.invalidateQueries({ queryKey: [environment, 'agents'] });
     notify(`${data.name} was created as a draft.`);
     await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId: data.id }, ignoreBlocker: true });
@@ -97,10 +97,12 @@ export function EditAgentPage() {
   if (error && !data) return <FailedPage title="Edit the agent" cause={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   const { agent, version } = data;
-  const save = async (values: AgentValues) => {
+  const save = async (values: AgentValues, key: string) => {
     const params = { path: { agent_id: agentId }, header: { 'If-Match': version } };
     const body = changesOf(bodyFrom(valuesOf(agent)), bodyFrom(values));
-    await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params, body })).catch(explainConflict);
+    // Under its key a repeat is no conflict with the change itself.
+    const sent = { params, body, headers: { 'Idempotency-Key': key } };
+    await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', sent)).catch(explainConflict);
     await client.invalidateQueries({ queryKey: [environment, 'agents'] });
     notify('The changes are saved.');
     await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId }, ignoreBlocker: true });
@@ -112,7 +114,7 @@ interface EditorProps {
   title: string;
   values: AgentValues;
   action: string;
-  onSave: (values: AgentValues) => Promise<void>;
+  onSave: (values: AgentValues, key: string) => Promise<void>;
   agentId?: string;
 }
 

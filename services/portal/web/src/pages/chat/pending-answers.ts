@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { type SentQuestion, type StreamEvent, streamAnswer, withNewKey } from '../../api/answer-stream.ts';
 import type { Environment } from '../../api/client.ts';
-import { ApiError, messageOf } from '../../api/errors.ts';
+import { isRefusal, messageOf } from '../../api/errors.ts';
 import { queryClient } from '../../api/query-client.ts';
 
 export interface AnswerStep {
@@ -139,10 +139,6 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
   await Promise.all([isListed(), queryClient.invalidateQueries({ queryKey: [environment, 'credits'] })]);
   set(key, answer.failure ? answer : undefined);
 }
-
-/** A refusal says that nothing was accepted. 429 may concern only the connection that was to continue. */
-const isRefusal = (cause: unknown): boolean =>
-  cause instanceof ApiError && cause.status >= 400 && cause.status < 500 && cause.status !== 429;
 
 function applyEvent(answer: PendingAnswer, { type, data }: StreamEvent): PendingAnswer {
   switch (type) {

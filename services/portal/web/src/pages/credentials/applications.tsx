@@ -141,10 +141,11 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
         <RotateDialog
           subject={acting.application.name || acting.application.id}
           onClose={onClose}
-          onRotate={async (seconds) => {
+          onRotate={async (seconds, key) => {
             const params = { path: { application_id: acting.application.id } };
             const body = { previous_valid_seconds: seconds };
-            const { data } = await bodyOf(api(environment).POST('/v1/oauth-applications/{application_id}/rotate', { params, body }));
+            const sent = { params, body, headers: { 'Idempotency-Key': key } };
+            const { data } = await bodyOf(api(environment).POST('/v1/oauth-applications/{application_id}/rotate', sent));
             await onSecret({ kind: 'secret', title: 'The secret is replaced', id: data.id, secret: data.client_secret });
           }}
         />
@@ -198,7 +199,7 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
   const { data: users = [] } = useQuery(usersQuery(environment));
   const scopes: Scope[] = application ? allScopes.filter((scope) => application.scopes.includes(scope)) : ['agents:read', 'agents:chat'];
   const defaults = { name: application?.name ?? '', user_id: '', scopes };
-  const form = useApiForm(defaults, async (values) => {
+  const form = useApiForm(defaults, async (values, key) => {
     if (application) {
       const path = { application_id: application.id };
       const body = changesOf(defaults, values);
@@ -208,10 +209,9 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
       onClose();
       return;
     }
-    const { user_id: userId, ...body } = values;
-    const { data } = await bodyOf(
-      api(environment).POST('/v1/oauth-applications', { body: { ...body, ...(userId && { user_id: userId }) } }),
-    );
+    const { user_id: userId, ...rest } = values;
+    const body = { ...rest, ...(userId && { user_id: userId }) };
+    const { data } = await bodyOf(api(environment).POST('/v1/oauth-applications', { body, headers: { 'Idempotency-Key': key } }));
     await onSecret({ kind: 'secret', title: 'The application is registered', id: data.id, secret: data.client_secret });
   });
   return (

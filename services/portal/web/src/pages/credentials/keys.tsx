@@ -155,10 +155,11 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
         <RotateDialog
           subject={`the key ${acting.key.name || acting.key.hint}`}
           onClose={onClose}
-          onRotate={async (seconds) => {
+          onRotate={async (seconds, key) => {
             const params = { path: { key_id: acting.key.id } };
             const body = { previous_valid_seconds: seconds };
-            const { data } = await bodyOf(api(environment).POST('/v1/keys/{key_id}/rotate', { params, body }));
+            const sent = { params, body, headers: { 'Idempotency-Key': key } };
+            const { data } = await bodyOf(api(environment).POST('/v1/keys/{key_id}/rotate', sent));
             await onSecret('The key is replaced', data.api_key);
           }}
         />
@@ -197,8 +198,9 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
   const environment = useEnvironment();
   const { data: users = [] } = useQuery(usersQuery(environment));
   const defaults = { name: '', user_id: '', scopes: ['agents:read', 'agents:chat'] as Scope[], admin: false };
-  const form = useApiForm(defaults, async ({ user_id: userId, ...body }) => {
-    const { data } = await bodyOf(api(environment).POST('/v1/keys', { body: { ...body, ...(userId && { user_id: userId }) } }));
+  const form = useApiForm(defaults, async ({ user_id: userId, ...rest }, key) => {
+    const body = { ...rest, ...(userId && { user_id: userId }) };
+    const { data } = await bodyOf(api(environment).POST('/v1/keys', { body, headers: { 'Idempotency-Key': key } }));
     await onCreated(data.api_key);
   });
   return (

@@ -11,13 +11,13 @@ const overlaps = [
 
 interface RotateProps {
   subject: string;
-  onRotate: (previousValidSeconds: number) => Promise<void>;
+  onRotate: (previousValidSeconds: number, key: string) => Promise<void>;
   onClose: () => void;
 }
 
 /** Replaces a secret, and asks how long the old one stays valid. */
 export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
-  const form = useApiForm({ seconds: '86400' }, ({ seconds }) => onRotate(Number(seconds)));
+  const form = useApiForm({ seconds: '86400' }, ({ seconds }, key) => onRotate(Number(seconds), key));
   return (
     <Dialog
       title="Replace the secret?"

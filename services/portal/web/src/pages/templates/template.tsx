@@ -149,10 +149,12 @@ function Activate({ template, onClose }: DialogProps) {
   const openAgent = useOpenAgent();
   const form = useApiForm(
     { name: template.name, model: template.model },
-    async ({ name, model }) => {
+    async ({ name, model }, key) => {
       const path = { template_id: template.id };
       const body = { ...(name !== template.name && { name_override: name }), ...(model !== template.model && { model_override: model }) };
-      const { data } = await bodyOf(api(environment).POST('/v1/templates/{template_id}/activate', { params: { path }, body }));
+      const { data } = await bodyOf(
+        api(environment).POST('/v1/templates/{template_id}/activate', { params: { path }, body, headers: { 'Idempotency-Key': key } }),
+      );
       notify(`${data.name} is active.`);
       await openAgent(data.agent_id);
     },
@@ -187,9 +189,11 @@ function Activate({ template, onClose }: DialogProps) {
 function Duplicate({ template, onClose }: DialogProps) {
   const environment = useEnvironment();
   const openAgent = useOpenAgent();
-  const form = useApiForm({ name: `${template.name} (copy)`, description: template.description }, async (body) => {
+  const form = useApiForm({ name: `${template.name} (copy)`, description: template.description }, async (body, key) => {
     const path = { template_id: template.id };
-    const { data } = await bodyOf(api(environment).POST('/v1/templates/{template_id}/duplicate', { params: { path }, body }));
+    const { data } = await bodyOf(
+      api(environment).POST('/v1/templates/{template_id}/duplicate', { params: { path }, body, headers: { 'Idempotency-Key': key } }),
+    );
     notify(`${data.name} was created as a draft.`);
     await openAgent(data.id);
   });

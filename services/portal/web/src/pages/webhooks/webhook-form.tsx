@@ -39,9 +39,9 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
     events: (webhook?.events ?? []) as EventType[],
     active: webhook?.active ?? true,
   });
-  const form = useApiForm(defaults, async (values) => {
+  const form = useApiForm(defaults, async (values, key) => {
     if (!webhook) {
-      const { data } = await bodyOf(api(environment).POST('/v1/webhooks', { body: values }));
+      const { data } = await bodyOf(api(environment).POST('/v1/webhooks', { body: values, headers: { 'Idempotency-Key': key } }));
       return onSaved(data.secret);
     }
     const body = changesOf(defaults, values);

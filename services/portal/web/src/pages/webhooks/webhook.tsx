@@ -9,6 +9,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
+import { useApiForm } from '../../ui/form.tsx';
 import { capitalize, plural, Time } from '../../ui/format.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
@@ -163,16 +164,11 @@ interface ReplaceProps {
 
 function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
   const environment = useEnvironment();
-  const [isBusy, setBusy] = useState(false);
-  const replace = () => {
-    setBusy(true);
-    bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/rotate-secret', { params: { path: { webhook_id: webhook.id } }, body: {} }))
-      .then(({ data }) => onReplaced(data.secret))
-      .catch((cause) => {
-        notifyFailure(cause);
-        onClose();
-      });
-  };
+  const form = useApiForm({}, async (body, key) => {
+    const sent = { params: { path: { webhook_id: webhook.id } }, body, headers: { 'Idempotency-Key': key } };
+    const { data } = await bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/rotate-secret', sent));
+    onReplaced(data.secret);
+  });
   return (
     <Dialog
       title="Replace the signing secret?"
@@ -180,12 +176,15 @@ function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
       open
       onOpenChange={(isOpen) => !isOpen && onClose()}
     >
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button variant="primary" busy={isBusy} onClick={replace}>
-          Replace the secret
-        </Button>
-      </div>
+      <form className="stack" onSubmit={form.submit}>
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Replace the secret
+          </Button>
+        </div>
+      </form>
     </Dialog>
   );
 }
