@@ -120,6 +120,68 @@ export const testChanges = (started: () => PagesWorld) =>
       expect((await isSent).headers()['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
     });
 
+    /** Answers requests with this method when the returned function is called: the service is not available. */
+    async function failLate(method: string) {
+      const { promise, resolve: fail } = Promise.withResolvers<void>();
+      await page.route(/\/api\/live\/v1\//, async (route) => {
+        if (route.request().method() !== method) return await route.fallback();
+        await promise;
+        return await route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'The service is not available.' } } });
+      });
+      return fail;
+    }
+    const unavailable = () => page.getByRole('alert').getByText('The service is not available.');
+
+    test('keeps its dialog open until it has ended', async () => {
+      const fail = await failLate('DELETE');
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Actions of Reporting' }).first().click();
+      await page.getByRole('menuitem', { name: 'Revoke' }).click();
+      await dialog().getByRole('textbox').fill('Reporting');
+      const isSent = page.waitForRequest((request) => request.method() === 'DELETE');
+      await dialog().getByRole('button', { name: 'Revoke the key' }).click();
+      await isSent;
+      await page.keyboard.press('Escape');
+      await page.mouse.click(2, 2);
+      for (const name of ['Cancel', 'Close']) await dialog().getByRole('button', { name }).click({ force: true });
+      fail();
+      await unavailable().waitFor();
+      await page.keyboard.press('Escape');
+      await dialog().waitFor({ state: 'detached' });
+    });
+
+    test('that fails after the user has left its page is announced', async () => {
+      await visit.open('/live/agents');
+      await page.getByRole('link', { name: 'New agent' }).click();
+      const fail = await failLate('POST');
+      await page.getByLabel('Name', { exact: true }).fill('Left');
+      await page.getByLabel('Instructions').fill('Answer.');
+      const isSent = page.waitForRequest((request) => request.method() === 'POST');
+      await page.getByRole('button', { name: 'Create the agent' }).click();
+      await isSent;
+      await page.getByRole('link', { name: 'Templates', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+      fail();
+      await page.locator('.toast').getByText('The service is not available.').waitFor();
+    });
+
+    test('that shows a secret closes by its button only', async () => {
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await dialog().getByLabel('Name').fill('Shown once');
+      await dialog().getByRole('button', { name: 'Create the key' }).click();
+      const secret = dialog().getByRole('textbox', { name: 'API key' });
+      await secret.waitFor();
+      await page.keyboard.press('Escape');
+      await page.mouse.click(2, 2);
+      expect([await secret.inputValue(), await dialog().getByRole('button', { name: 'Close' }).count()]).toEqual([
+        expect.stringMatching(/^sa_/),
+        0,
+      ]);
+      await dialog().getByRole('button', { name: 'Done' }).click();
+      await dialog().waitFor({ state: 'detached' });
+    });
+
     test('of the credit settings sends the field that was changed', async () => {
       const bodies = await recordChanges();
       await visit.open('/live/credits');

@@ -1,17 +1,18 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
 import * as RadixMenu from '@radix-ui/react-dropdown-menu';
 import { Ellipsis, type LucideIcon, X } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
-import { messageOf } from '../api/errors.ts';
+import { createContext, type ReactNode, useContext } from 'react';
 import { Button, CopyButton } from './button.tsx';
-import { Notice } from './feedback.tsx';
-import { TextField } from './form.tsx';
+import { TextField, useApiForm } from './form.tsx';
 
 interface DialogProps {
   title: string;
   description?: ReactNode;
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
+  onClose: () => void;
+  /** While it is true the dialog stays open, since it shows how its request ends. */
+  busy?: boolean;
+  /** For a dialog whose content is shown once: Escape and a click outside do not close it. */
+  closesByButton?: boolean;
   wide?: boolean;
   children: ReactNode;
 }
@@ -31,9 +32,9 @@ function returnFocus(event: Event) {
  * A modal dialog. Its backdrop is a plain element and not Radix's overlay, which writes a style element for its scroll lock that the content
  * security policy refuses; the style sheet keeps the page still instead.
  */
-export function Dialog({ title, description, open, onOpenChange, wide, children }: DialogProps) {
+export function Dialog({ title, description, onClose, busy = false, closesByButton, wide, children }: DialogProps) {
   return (
-    <RadixDialog.Root open={open} onOpenChange={onOpenChange}>
+    <RadixDialog.Root open onOpenChange={() => !busy && !closesByButton && onClose()}>
       <RadixDialog.Portal>
         <div className="overlay" aria-hidden="true" />
         <RadixDialog.Content
@@ -47,13 +48,29 @@ export function Dialog({ title, description, open, onOpenChange, wide, children 
             </RadixDialog.Title>
             {description && <RadixDialog.Description className="muted wrap">{description}</RadixDialog.Description>}
           </div>
-          <div className="dialog-body">{children}</div>
-          <RadixDialog.Close asChild>
-            <Button variant="ghost" icon={X} className="dialog-close" aria-label="Close" />
-          </RadixDialog.Close>
+          <div className="dialog-body">
+            <IsBusy value={busy}>{children}</IsBusy>
+          </div>
+          {!closesByButton && (
+            <RadixDialog.Close asChild>
+              <Button variant="ghost" icon={X} className="dialog-close" aria-label="Close" aria-disabled={busy} />
+            </RadixDialog.Close>
+          )}
         </RadixDialog.Content>
       </RadixDialog.Portal>
     </RadixDialog.Root>
+  );
+}
+
+/** True in a dialog that is busy. */
+const IsBusy = createContext(false);
+
+/** Closes the dialog that it stands in. */
+export function CancelButton() {
+  return (
+    <RadixDialog.Close asChild>
+      <Button aria-disabled={useContext(IsBusy)}>Cancel</Button>
+    </RadixDialog.Close>
   );
 }
 
@@ -69,25 +86,15 @@ interface ConfirmProps {
 
 /** Asks before something that cannot be undone. */
 export function ConfirmDialog({ title, children, action, name, onConfirm, onClose }: ConfirmProps) {
-  const [typed, setTyped] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string>();
-  const isConfirmed = name === undefined || typed.trim() === name.trim();
-  const confirm = async (event: React.FormEvent) => {
-    event.preventDefault();
-    if (!isConfirmed) return;
-    setBusy(true);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (cause) {
-      setFailure(messageOf(cause));
-      setBusy(false);
-    }
-  };
+  const form = useApiForm({ typed: '' }, async () => {
+    await onConfirm();
+    onClose();
+  });
+  const { isSubmitting } = form.formState;
+  const isConfirmed = name === undefined || form.watch('typed').trim() === name.trim();
   return (
-    <Dialog title={title} description={children} open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      <form className="stack" onSubmit={confirm}>
+    <Dialog title={title} description={children} busy={isSubmitting} onClose={onClose}>
+      <form className="stack" onSubmit={form.submit}>
         {name !== undefined && (
           <TextField
             label={
@@ -99,15 +106,14 @@ export function ConfirmDialog({ title, children, action, name, onConfirm, onClos
                 to confirm
               </>
             }
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
+            {...form.register('typed', { validate: () => isConfirmed })}
             autoFocus
           />
         )}
-        {failure && <Notice tone="danger">{failure}</Notice>}
+        {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="danger" disabled={!isConfirmed} busy={isBusy}>
+          <CancelButton />
+          <Button type="submit" variant="danger" disabled={!isConfirmed} busy={isSubmitting}>
             {action}
           </Button>
         </div>
@@ -126,7 +132,7 @@ interface SecretProps {
 /** Shows what can be read only now. */
 export function SecretDialog({ title, description, secrets, onClose }: SecretProps) {
   return (
-    <Dialog title={title} description={description} open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title={title} description={description} closesByButton onClose={onClose}>
       {secrets.map(({ label, value }) => (
         <div className="field" key={label}>
           <span className="label">{label}</span>

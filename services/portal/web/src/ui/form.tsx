@@ -1,9 +1,9 @@
 import * as RadixSwitch from '@radix-ui/react-switch';
-import { type ComponentProps, type ReactNode, useId, useRef } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'react';
 import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
 import { randomKey } from '../api/client.ts';
 import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
-import { Notice } from './feedback.tsx';
+import { Notice, notifyFailure } from './feedback.tsx';
 
 interface FieldProps {
   label: ReactNode;
@@ -147,8 +147,15 @@ export function useApiForm<Values extends FieldValues>(
     return attempt.current.key;
   };
   const forgetKey = () => void (attempt.current = undefined);
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => void (isShown.current = false);
+  }, []);
   const fail = (cause: unknown) => {
     if (isRefusal(cause)) forgetKey();
+    // The user has left the page of the form, and would not see the failure there.
+    if (!isShown.current) return notifyFailure(cause);
     const known = cause instanceof ApiError ? cause.fields : [];
     const matched = known.filter(({ param }) => fieldOf(param) in form.getValues());
     for (const { param, message } of matched)

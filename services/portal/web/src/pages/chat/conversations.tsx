@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog, Menu } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog, Menu } from '../../ui/dialog.tsx';
 import { Failure, notify, Skeleton } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { plural, Time } from '../../ui/format.tsx';
@@ -109,12 +109,12 @@ function Rename({ conversation, agentId, onClose }: DialogProps) {
     onClose();
   });
   return (
-    <Dialog title="Rename the conversation" open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title="Rename the conversation" busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit}>
         <TextField label="Title" maxLength={200} error={form.errorOf('title')} {...form.register('title')} />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Save
           </Button>

@@ -8,7 +8,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Empty, notify } from '../../ui/feedback.tsx';
 import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -217,9 +217,9 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
   return (
     <Dialog
       title={application ? 'Edit the application' : `Register a ${environment} application`}
-      open
       wide
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
@@ -246,7 +246,7 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
         />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             {application ? 'Save' : 'Register'}
           </Button>

@@ -8,7 +8,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify } from '../../ui/feedback.tsx';
 import { CheckField, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -204,7 +204,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
     await onCreated(data.api_key);
   });
   return (
-    <Dialog title={`Create a ${environment} key`} open wide onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title={`Create a ${environment} key`} wide busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
           label="Name"
@@ -230,7 +230,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
         <CheckField label="Administrator key" hint="may also manage keys and OAuth applications." {...form.register('admin')} />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Create the key
           </Button>
@@ -260,9 +260,9 @@ function EditKey({ apiKey, onClose, onChanged }: EditProps) {
     <Dialog
       title="Edit the key"
       description="Scopes that you take away are refused at once."
-      open
       wide
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
@@ -274,7 +274,7 @@ function EditKey({ apiKey, onClose, onChanged }: EditProps) {
         />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Save
           </Button>

@@ -1,5 +1,5 @@
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { SelectField, useApiForm } from '../../ui/form.tsx';
 
 const overlaps = [
@@ -22,8 +22,8 @@ export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
     <Dialog
       title="Replace the secret?"
       description={`A new secret is made for ${subject}. Programs have to change to it while the old one is still valid.`}
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <SelectField label="The old one stays valid for" {...form.register('seconds')}>
@@ -35,7 +35,7 @@ export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
         </SelectField>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Replace
           </Button>

@@ -6,7 +6,7 @@ import { Controller } from 'react-hook-form';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Empty, Failure, notify, Skeleton } from '../../ui/feedback.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import { SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
@@ -142,8 +142,8 @@ function AllocationDialog({ user, balance, onClose }: DialogProps) {
     <Dialog
       title="Allocate credits"
       description={`${user.name} has used ${formatNumber(balance.used_this_month)} credits this month.`}
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
@@ -168,7 +168,7 @@ function AllocationDialog({ user, balance, onClose }: DialogProps) {
         />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Allocate
           </Button>

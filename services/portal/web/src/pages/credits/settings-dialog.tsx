@@ -5,7 +5,7 @@ import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { notify } from '../../ui/feedback.tsx';
 import { changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
@@ -39,7 +39,7 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
   });
   const number = { inputMode: 'numeric', type: 'number', min: 0 } as const;
   return (
-    <Dialog title="Credit settings" open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title="Credit settings" busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
           label="Monthly limit of new users"
@@ -78,7 +78,7 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
         </div>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Save
           </Button>

@@ -5,7 +5,7 @@ import type { UseFormReturn } from 'react-hook-form';
 import { messageOf } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Notice, notify } from '../../ui/feedback.tsx';
 import { SelectField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { plural } from '../../ui/format.tsx';
@@ -69,8 +69,8 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
     <Dialog
       title={connection ? 'Replace the database' : 'Connect a database'}
       description="Use an account that can only read what agents may see. The password is stored encrypted and never shown again."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <WaySwitch way={way} onChange={setWay} />
@@ -94,7 +94,7 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
           <Button icon={PlugZap} busy={isTesting} onClick={() => void test()}>
             Test
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting && !isTesting}>
             {connection ? 'Replace' : 'Connect'}
           </Button>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { portal } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime } from '../../ui/format.tsx';
@@ -74,8 +74,8 @@ export function InviteDialog({ onClose, onInvited }: InviteProps) {
     <Dialog
       title="Invite a user"
       description="You get a link to pass on. The user sets a password with it."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
@@ -91,7 +91,7 @@ export function InviteDialog({ onClose, onInvited }: InviteProps) {
         </SelectField>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Create the link
           </Button>

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, bodyOf, portal } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime, Time } from '../../ui/format.tsx';
@@ -187,7 +187,7 @@ function EditUser({ user, onClose, onChanged }: DialogProps) {
     onClose();
   });
   return (
-    <Dialog title="Edit the user" open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title="Edit the user" busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField label="Name" error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
         <TextField label="E-mail" type="email" error={form.errorOf('email')} {...form.register('email')} />
@@ -197,7 +197,7 @@ function EditUser({ user, onClose, onChanged }: DialogProps) {
         </SelectField>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Save
           </Button>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { portal } from '../../api/client.ts';
 import { sessionKey, useSession } from '../../api/session.ts';
 import { Button, CopyButton } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Badge, notify } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -75,8 +75,8 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
     <Dialog
       title="Set up two-factor sign-in"
       description="Scan the picture with an authenticator app, and enter the code that the app shows."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <div className="qr">
@@ -96,7 +96,7 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
         />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Switch on
           </Button>
@@ -111,8 +111,8 @@ function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => voi
     <Dialog
       title="Keep your recovery codes"
       description="Each signs you in once, if you lose your phone. They are not shown again."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      closesByButton
+      onClose={onClose}
     >
       <ul className="codes mono">
         {codes.map((code) => (
@@ -155,7 +155,7 @@ interface PasswordDialogProps {
 function PasswordDialog({ title, action, isDanger, onSend, onClose }: PasswordDialogProps) {
   const form = useApiForm({ password: '' }, onSend);
   return (
-    <Dialog title={title} open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title={title} busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
           label="Your password"
@@ -166,7 +166,7 @@ function PasswordDialog({ title, action, isDanger, onSend, onClose }: PasswordDi
         />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant={isDanger ? 'danger' : 'primary'} busy={form.formState.isSubmitting}>
             {action}
           </Button>

@@ -7,7 +7,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { Badge, Loading, notify } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDay } from '../../ui/format.tsx';
@@ -164,8 +164,8 @@ function Activate({ template, onClose }: DialogProps) {
     <Dialog
       title={`Activate ${template.name}`}
       description="An agent is made from the template, and can be used at once."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField label="Name of the agent" maxLength={100} error={form.errorOf('name')} {...form.register('name')} />
@@ -176,7 +176,7 @@ function Activate({ template, onClose }: DialogProps) {
         </SelectField>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" icon={Bot} busy={form.formState.isSubmitting}>
             Activate
           </Button>
@@ -201,15 +201,15 @@ function Duplicate({ template, onClose }: DialogProps) {
     <Dialog
       title={`Duplicate ${template.name}`}
       description="The copy is a draft of your own: you can change everything, and later versions of the template do not reach it."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
         <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Duplicate
           </Button>

@@ -4,7 +4,7 @@ import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { CheckField, changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
 type EventType = Webhook['events'][number];
@@ -49,7 +49,7 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
     return onSaved();
   });
   return (
-    <Dialog title={webhook ? 'Edit the webhook' : 'Add a webhook'} open wide onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog title={webhook ? 'Edit the webhook' : 'Add a webhook'} wide busy={form.formState.isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit} noValidate>
         <TextField
           label="Address"
@@ -81,7 +81,7 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
         )}
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             {webhook ? 'Save' : 'Add the webhook'}
           </Button>

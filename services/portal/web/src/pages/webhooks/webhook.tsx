@@ -7,7 +7,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { readAll } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
 import { useApiForm } from '../../ui/form.tsx';
 import { capitalize, plural, Time } from '../../ui/format.tsx';
@@ -173,13 +173,13 @@ function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
     <Dialog
       title="Replace the signing secret?"
       description="For 24 hours deliveries are signed with the old and the new secret."
-      open
-      onOpenChange={(isOpen) => !isOpen && onClose()}
+      busy={form.formState.isSubmitting}
+      onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit}>
         {form.failure}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
             Replace the secret
           </Button>
