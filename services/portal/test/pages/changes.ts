@@ -182,11 +182,25 @@ export const testChanges = (started: () => PagesWorld) =>
       await dialog().waitFor({ state: 'detached' });
     });
 
-    test('of the credit settings sends the field that was changed', async () => {
+    test('of the credit settings needs numbers, and sends the field that was changed', async () => {
       const bodies = await recordChanges();
       await visit.open('/live/credits');
       await page.getByRole('button', { name: 'Credit settings' }).click();
-      await dialog().getByLabel('Warn below this balance').fill('77');
+      const warn = dialog().getByLabel('Warn below this balance');
+      const limit = dialog().getByLabel('Monthly limit of new users');
+      const before = await limit.inputValue();
+      const refusal = dialog().getByRole('alert').getByText('Enter a number.');
+      const save = dialog().getByRole('button', { name: 'Save' });
+      await limit.fill('');
+      await save.click();
+      await refusal.waitFor();
+      await limit.fill(before);
+      await refusal.waitFor({ state: 'detached' });
+      await warn.fill('');
+      await warn.pressSequentially('-');
+      await save.click();
+      await refusal.waitFor();
+      await warn.fill('77');
       await dialog().getByRole('button', { name: 'Save' }).click();
       await dialog().waitFor({ state: 'detached' });
       expect(bodies).toEqual([{ low_balance_threshold: 77 }]);

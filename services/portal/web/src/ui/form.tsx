@@ -168,6 +168,13 @@ export function useApiForm<Values extends FieldValues>(
     submit: (event) => {
       // A form in a dialog stands in the tree of another form.
       event.stopPropagation();
+      // The value of a number field is empty where its text is no number.
+      const unreadable = [...event.currentTarget.querySelectorAll('input')].find(({ validity }) => validity.badInput);
+      if (unreadable) {
+        event.preventDefault();
+        form.setError(unreadable.name as Path<Values>, { message: 'Enter a number.' }, { shouldFocus: true });
+        return;
+      }
       void form.handleSubmit((values) => send(values, keyOf(values)).then(forgetKey, fail))(event);
     },
     errorOf: (name) => form.getFieldState(name, form.formState).error?.message || undefined,

@@ -25,6 +25,8 @@ const bodyFrom = (values: ReturnType<typeof valuesOf>) => ({
   default_monthly_limit: Number(values.default_monthly_limit),
 });
 
+const required = { required: 'Enter a number.' };
+
 export function SettingsDialog({ settings, onClose }: { settings: CreditSettings; onClose: () => void }) {
   const environment = useEnvironment();
   const client = useQueryClient();
@@ -46,7 +48,7 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
           hint="For users without an allocation of their own."
           error={form.errorOf('default_monthly_limit')}
           {...number}
-          {...form.register('default_monthly_limit')}
+          {...form.register('default_monthly_limit', required)}
         />
         <TextField
           label="Warn below this balance"
@@ -72,9 +74,14 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
             label="Below this balance"
             error={form.errorOf('replenish_threshold')}
             {...number}
-            {...form.register('replenish_threshold')}
+            {...form.register('replenish_threshold', required)}
           />
-          <TextField label="Add this many" error={form.errorOf('replenish_amount')} {...number} {...form.register('replenish_amount')} />
+          <TextField
+            label="Add this many"
+            error={form.errorOf('replenish_amount')}
+            {...number}
+            {...form.register('replenish_amount', required)}
+          />
         </div>
         {form.failure}
         <div className="dialog-foot">
