@@ -30,6 +30,6 @@ export function requireCsrfToken({ headers }: IncomingMessage, sessionToken: str
   const [sent, expected] = [Buffer.from(String(headers['x-csrf-token'] ?? '')), Buffer.from(csrfTokenOf(sessionToken))];
   if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
   throw new ServiceError('csrf_refused', {
-    message: 'The X-CSRF-Token is missing or belongs to another session. Read GET /api/session again.',
+    message: 'This page belongs to an earlier sign-in. Reload it, and try again.',
   });
 }

@@ -102,6 +102,46 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       for (const each of [visit, other]) await each.close();
     });
 
+    const thresholdLabel = 'Warn below this balance';
+    const savedThreshold = async () =>
+      (await world.call('GET', '/v1/credits/settings')).json<{ data: { low_balance_threshold: number } }>().data.low_balance_threshold;
+
+    /** Saves a change of the administrator after a user has signed in in another tab. */
+    async function signInBesideChange(login: PagesWorld['login'], threshold: number) {
+      const visit = await world.visit({ signedIn: false });
+      const { page, context } = visit;
+      await visit.open('/sign-in');
+      await signIn(page, world.login);
+      await visit.open('/live/credits');
+      await page.getByRole('button', { name: 'Credit settings' }).click();
+      await page.getByLabel(thresholdLabel).fill(String(threshold));
+      await mark(page);
+      const tab = await context.newPage();
+      await context.clearCookies();
+      await tab.goto('/sign-in');
+      await signIn(tab, login);
+      const sent: string[] = [];
+      page.on('request', (request) => void (request.method() === 'PATCH' && sent.push(request.url())));
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      return { ...visit, sent };
+    }
+
+    test('and a new sign-in of the user in another tab, changes go on', async () => {
+      const visit = await signInBesideChange(world.login, 4_321);
+      const { page } = visit;
+      await page.getByText('The settings are saved.', { exact: true }).first().waitFor();
+      expect([await savedThreshold(), await isMarked(page)]).toEqual([4_321, true]);
+      expect(visit.problems).toEqual([]);
+      await visit.close();
+    });
+
+    test('and a sign-in of another user in another tab, a change is not made in the name of that user', async () => {
+      const visit = await signInBesideChange(second, 1_234);
+      await visit.page.getByRole('heading', { level: 1, name: 'Welcome, Second' }).waitFor();
+      expect([await savedThreshold(), visit.sent.length, await isMarked(visit.page)]).toEqual([4_321, 1, false]);
+      await visit.close();
+    });
+
     test('in one tab, and a sign-in of another user there, the other tabs begin again', async () => {
       const visit = await world.visit({ signedIn: false });
       await leaveAnswerOpen(visit);

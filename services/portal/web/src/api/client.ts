@@ -19,21 +19,44 @@ export function setOnSessionEnd(listener: () => void) {
   onSessionEnd = listener;
 }
 
+let renewSession: () => Promise<unknown> = async () => undefined;
+
+/** Names how the session is read again, which sets its token. */
+export function setRenewSession(renew: () => Promise<unknown>) {
+  renewSession = renew;
+}
+
+const safeMethods = ['GET', 'HEAD'];
+
+/** `fetch` with the token of the session. A sign-in in another window changes the token: then it is read again, and the request repeated once. */
+async function fetchWithToken(sent: Request): Promise<Response> {
+  if (safeMethods.includes(sent.method)) return await fetch(sent);
+  const { url, method, signal } = sent;
+  // A text can be sent twice, also over HTTP/1.1, which is not so for the stream that a clone has.
+  const body = (await sent.text()) || null;
+  const send = async () => {
+    const headers = new Headers(sent.headers);
+    headers.set('X-CSRF-Token', csrfToken);
+    return await fetch(url, { method, headers, body, signal, credentials: 'same-origin' });
+  };
+  const token = csrfToken;
+  const response = await send();
+  if (response.status !== 403 || (await errorOf(response.clone())).code !== 'csrf_refused') return response;
+  if (token === csrfToken) await renewSession();
+  return token === csrfToken ? response : await send();
+}
+
 async function refusalOf(response: Response): Promise<ApiError> {
   const refusal = await errorOf(response);
   if (refusal.code === 'unauthorized') onSessionEnd();
   return refusal;
 }
 
-const safeMethods = ['GET', 'HEAD'];
-
 /** `fetch` whose failures are all an ApiError. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
-  if (!safeMethods.includes(init.method ?? 'GET')) headers.set('X-CSRF-Token', csrfToken);
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers, credentials: 'same-origin' });
+    response = await fetchWithToken(new Request(path, { ...init, credentials: 'same-origin' }));
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, undefined);
@@ -52,7 +75,6 @@ const idempotencyKey = 'Idempotency-Key';
 
 const middleware: Middleware = {
   onRequest({ request: sent }) {
-    if (!safeMethods.includes(sent.method)) sent.headers.set('X-CSRF-Token', csrfToken);
     // Browsers repeat a request by themselves when the connection that it used turns out to be closed.
     if (sent.method === 'POST' && !sent.headers.has(idempotencyKey)) sent.headers.set(idempotencyKey, randomKey());
     return sent;
@@ -67,7 +89,11 @@ const middleware: Middleware = {
 };
 
 function createApi(environment: Environment): Client<paths> {
-  const client = createClient<paths>({ baseUrl: `${location.origin}/api/${environment}`, credentials: 'same-origin' });
+  const client = createClient<paths>({
+    baseUrl: `${location.origin}/api/${environment}`,
+    credentials: 'same-origin',
+    fetch: fetchWithToken,
+  });
   client.use(middleware);
   return client;
 }

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
-import { setOnSessionEnd } from './client.ts';
+import { setOnSessionEnd, setRenewSession } from './client.ts';
 import { ApiError } from './errors.ts';
-import { sessionKey } from './session.ts';
+import { sessionKey, sessionQuery } from './session.ts';
 
 const mayPass = (cause: Error) => !(cause instanceof ApiError) || cause.status === 0 || cause.status >= 500;
 
@@ -10,6 +10,8 @@ export const queryClient: QueryClient = new QueryClient({
     queries: { staleTime: 10_000, retry: (count, cause) => count < 1 && mayPass(cause), retryDelay: 500, refetchOnWindowFocus: true },
   },
 });
+
+setRenewSession(() => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }));
 
 // A session that ended leads to the sign-in page, whichever request notices it.
 setOnSessionEnd(() => {

@@ -31,12 +31,14 @@ export const leaveToSignIn = (): void =>
 /** The user whose replies this document holds. */
 let owner: string | undefined;
 
-/** Takes over a session. Another tab of the browser may have signed in as another user: then this document ends. */
+/** Takes over a session. Another tab of the browser may have signed in as another user: then this document ends, and changes nothing with that session. */
 export function adoptSession({ user, organization, csrf_token: token }: Session): void {
   const current = `${organization.id}/${user.id}`;
   if (owner !== undefined && owner !== current) leaveSession('/live');
-  owner = current;
-  setCsrfToken(token);
+  else {
+    owner = current;
+    setCsrfToken(token);
+  }
 }
 
 /** Ways to sign in that the service has; known from the first refusal. */
