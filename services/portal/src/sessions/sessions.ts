@@ -37,6 +37,10 @@ interface Known<Value> {
 
 const idOf = (token: string) => hash('sha256', token, 'base64url');
 
+const roles = ['admin', 'member'];
+/** A token of the API has the scopes of the role at its issue, so that another role needs another token. */
+const apiTokenId = (token: string, role: string) => `${idOf(token)} ${role}`;
+
 /** Asks identity once for requests at the same time, and keeps its answer for a while. A failure is not kept. */
 class AnswerCache<Value> {
   readonly #known = new LRUCache<string, Known<Value>>({ max: mostSessions });
@@ -70,10 +74,11 @@ export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession
   const apiTokens = { live: new AnswerCache<string>(), test: new AnswerCache<string>() };
 
   const forget = (token: string) => {
-    const id = idOf(token);
-    sessions.delete(id);
-    apiTokens.live.delete(id);
-    apiTokens.test.delete(id);
+    sessions.delete(idOf(token));
+    for (const role of roles) {
+      apiTokens.live.delete(apiTokenId(token, role));
+      apiTokens.test.delete(apiTokenId(token, role));
+    }
   };
 
   return {
@@ -87,8 +92,8 @@ export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession
         return { value: { ...rest, user: required(user), token }, lifetimeMs: sessionLifetimeMs };
       });
     },
-    apiToken: ({ token }, environment) =>
-      apiTokens[environment].get(idOf(token), async () => {
+    apiToken: ({ token, user }, environment) =>
+      apiTokens[environment].get(apiTokenId(token, user.role), async () => {
         const { accessToken, expiresIn } = await identity.issueSessionToken({ sessionToken: token, environment });
         // Also a token that ends sooner is used for half of its time.
         return { value: accessToken, lifetimeMs: Math.max(expiresIn * 1_000 - renewBeforeMs, expiresIn * 500) };
