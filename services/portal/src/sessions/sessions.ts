@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Client, type Environment, required, ServiceError } from '@agent-service/contracts';
+import { type Client, currentCall, type Environment, required, ServiceError, withCall } from '@agent-service/contracts';
 import { LRUCache } from 'lru-cache';
 
 type PortalSession = NonNullable<Awaited<ReturnType<Client<'identity'>['resumeSession']>>['session']>;
@@ -28,6 +28,8 @@ const sessionLifetimeMs = 1_000;
 /** A token is replaced so long before its end, so that no request arrives with one that has expired. */
 const renewBeforeMs = 60_000;
 const mostSessions = 20_000;
+/** A request waits no longer for identity. */
+const lookUpLimitMs = 10_000;
 
 interface Known<Value> {
   readonly value: Promise<Value>;
@@ -49,7 +51,8 @@ class AnswerCache<Value> {
     const known = this.#known.get(key);
     if (known && performance.now() < known.endsAt) return known.value;
     const askedAt = performance.now();
-    const answer = ask();
+    // Every request that waits shares the call: it ends neither with the browser nor at the deadline of the first of them.
+    const answer = withCall({ requestId: currentCall()?.requestId ?? '', expiresAt: askedAt + lookUpLimitMs }, ask);
     const entry: Known<Value> = { value: answer.then(({ value }) => value), endsAt: Number.POSITIVE_INFINITY };
     this.#known.set(key, entry);
     answer.then(
