@@ -94,6 +94,29 @@ export const testManyRows = (started: () => PagesWorld) =>
       expect(visit.problems).toEqual([]);
     });
 
+    test('rows stay while a filter changes, and go with their environment', async () => {
+      visit = await world.visit();
+      const { page } = visit;
+      await visit.open('/live/keys');
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/v1\/keys\?/, async (route) => {
+        await promise;
+        await route.continue();
+      });
+      const menu = page.getByRole('button', { name: 'Actions of Reporting' }).first();
+      const busy = page.locator('.table-frame[aria-busy=true]');
+      await page.getByLabel('Status').selectOption('active');
+      await busy.waitFor();
+      expect(await menu.count()).toBe(1);
+      await page.getByRole('link', { name: 'Test', exact: true }).first().click();
+      await page.waitForURL(/\/test\/keys/);
+      await menu.waitFor({ state: 'detached' });
+      expect(await busy.count()).toBe(1);
+      release();
+      await busy.waitFor({ state: 'detached' });
+      expect(visit.problems).toEqual([]);
+    });
+
     /** The catalogue of templates is a part of the service, and grows with no organization. */
     test('pages that show a part of a list stay as small with 10,000 rows', async () => {
       visit = await world.visit();

@@ -1,5 +1,5 @@
 import type { TitledConversation } from '@agent-service/client';
-import { queryOptions } from '@tanstack/react-query';
+import { type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
 
 interface ApiPage<Row> {
@@ -20,6 +20,15 @@ export async function* readAll<Row>(
     cursor = page.meta.next_cursor ?? undefined;
   } while (cursor);
 }
+
+/**
+ * For `placeholderData`: keeps the rows that are shown until the next ones arrive, if only filters, which are objects in the key, or what follows the
+ * key differ. Rows of the other environment would stand under the wrong name, with actions that fail.
+ */
+export const keepSameList =
+  (queryKey: QueryKey) =>
+  <Data>(before: Data | undefined, query: { queryKey: QueryKey } | undefined): Data | undefined =>
+    queryKey.every((part, index) => typeof part === 'object' || part === query?.queryKey[index]) ? before : undefined;
 
 const mostTables = 5_000;
 

@@ -1,7 +1,8 @@
-import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
+import { type QueryKey, useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight, ChevronsLeft, Search } from 'lucide-react';
 import { memo, type ReactNode, useDeferredValue, useEffect, useRef, useState } from 'react';
+import { keepSameList } from '../api/lists.ts';
 import { Button } from './button.tsx';
 import { Failure, Skeleton } from './feedback.tsx';
 import { formatNumber, plural } from './format.tsx';
@@ -18,6 +19,8 @@ interface TableProps<Row> {
   label: string;
   columns: Column<Row>[];
   rows: Row[] | undefined;
+  /** True while other rows than these are read. */
+  isLoading?: boolean;
   rowKey: (row: Row) => string;
   /** Buttons at the end of a row. */
   actions?: (row: Row) => ReactNode;
@@ -31,7 +34,7 @@ interface TableProps<Row> {
 
 /** A table; on a phone each row is a card. The roles are written out, since other display values would remove them. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, actions, linked, failure, onRetry, empty, skeletonRows = 6 } = props;
+  const { label, columns, rows, isLoading = false, rowKey, actions, linked, failure, onRetry, empty, skeletonRows = 6 } = props;
   if (failure && !rows)
     return (
       <div className="table-frame">
@@ -40,7 +43,7 @@ export function Table<Row>(props: TableProps<Row>) {
     );
   if (rows?.length === 0) return <div className="table-frame">{empty}</div>;
   return (
-    <div className="table-frame" aria-busy={!rows || undefined}>
+    <div className="table-frame" aria-busy={!rows || isLoading || undefined}>
       <table className="table" role="table" aria-label={label}>
         <TableHead columns={columns} hasActions={actions !== undefined} />
         <tbody role="rowgroup">
@@ -120,6 +123,8 @@ interface ListPage<Row, Meta> {
 
 interface CursorList<Row, Meta> {
   rows: Row[] | undefined;
+  /** True while the rows of another page or filter are shown. */
+  isLoading: boolean;
   page: ListPage<Row, Meta> | undefined;
   failure: unknown;
   refetch: () => void;
@@ -140,19 +145,19 @@ export function useCursorList<Row, Meta extends ListMeta>(
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: [...queryKey, 'page', cursor],
     queryFn: () => read(cursor),
-    placeholderData: keepPreviousData,
+    placeholderData: keepSameList(queryKey),
   });
   const next = data?.meta.next_cursor ?? undefined;
+  const isLoading = isPlaceholderData || cursor !== target;
   return {
     rows: data?.data,
+    isLoading,
     page: data,
     failure: error,
     refetch: () => void refetch(),
     pager: data && (
       <>
-        {(cursor || next) && (
-          <Pager cursor={cursor} next={next} total={data.meta.total} isLoading={isPlaceholderData || cursor !== target} />
-        )}
+        {(cursor || next) && <Pager cursor={cursor} next={next} total={data.meta.total} isLoading={isLoading} />}
         <p className="visually-hidden" role="status">
           {isPlaceholderData ? '' : plural(data.meta.total, 'result')}
         </p>

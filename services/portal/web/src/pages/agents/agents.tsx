@@ -41,6 +41,7 @@ export function AgentsPage() {
         label="Agents"
         columns={columns}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         linked
         failure={list.failure}

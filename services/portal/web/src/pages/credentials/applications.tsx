@@ -49,6 +49,7 @@ export function ApplicationsPage() {
         label="OAuth applications"
         columns={columns}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}

@@ -59,6 +59,7 @@ export function KeysPage() {
         label="API keys"
         columns={columnsOf(nameOf)}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}

@@ -53,6 +53,7 @@ function EveryShare() {
         label="Allocations"
         columns={columnsOf(setActing)}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
+import { keepSameList } from '../../api/lists.ts';
 
 export const groupings = ['day', 'week', 'month', 'user', 'agent'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -71,7 +72,7 @@ export const usageQuery = (environment: Environment, grouping: Grouping, range: 
   queryOptions({
     queryKey: [environment, 'credits', 'usage', grouping, range],
     queryFn: () => readUsage(environment, grouping, range),
-    placeholderData: (before: UsagePage | undefined) => before,
+    placeholderData: keepSameList([environment, 'credits', 'usage', grouping]),
   });
 
 export const balanceQuery = (environment: Environment) =>

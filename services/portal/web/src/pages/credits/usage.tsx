@@ -67,7 +67,7 @@ interface ListProps {
 /** Made again for another grouping, whose labels do not fit the rows of this one. */
 function UsageList({ grouping, range, label }: ListProps) {
   const environment = useEnvironment();
-  const { page, failure, refetch, pager } = useCursorList([environment, 'credits', 'usage', grouping, range], (cursor) =>
+  const { page, isLoading, failure, refetch, pager } = useCursorList([environment, 'credits', 'usage', grouping, range], (cursor) =>
     isPeriod(grouping) ? readPeriods(environment, grouping, range) : readUsage(environment, grouping, range, cursor, ownersAtOnce),
   );
   if (failure && !page)
@@ -78,7 +78,7 @@ function UsageList({ grouping, range, label }: ListProps) {
     );
   return (
     <>
-      <UsageView page={page} grouping={grouping} label={label} />
+      <UsageView page={page} isLoading={isLoading} grouping={grouping} label={label} />
       {pager}
     </>
   );
@@ -155,11 +155,12 @@ function RangeChoice({ from, to }: { from: string | undefined; to: string | unde
 
 interface ViewProps {
   page: UsagePage | undefined;
+  isLoading: boolean;
   grouping: Grouping;
   label: (row: UsageGroup) => string;
 }
 
-function UsageView({ page, grouping, label }: ViewProps) {
+function UsageView({ page, isLoading, grouping, label }: ViewProps) {
   const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page) : page.data), [page, grouping]);
   const spec = useMemo(() => {
     const isTime = isPeriod(grouping);
@@ -194,6 +195,7 @@ function UsageView({ page, grouping, label }: ViewProps) {
           label={`Usage by ${grouping}`}
           columns={columnsOf(grouping, label)}
           rows={used && (isPeriod(grouping) ? used.toReversed() : used)}
+          isLoading={isLoading}
           rowKey={(row) => row.user_id ?? row.agent_id ?? row.date ?? ''}
           empty={null}
         />

@@ -79,6 +79,7 @@ export function AuditPage() {
         label="Audit log"
         columns={columnsOf(nameOf)}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}

@@ -45,6 +45,7 @@ export function UsersPage() {
             label="Users"
             columns={columns}
             rows={list.rows}
+            isLoading={list.isLoading}
             rowKey={({ id }) => id}
             failure={list.failure}
             onRetry={list.refetch}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
-import { readAll } from '../../api/lists.ts';
+import { keepSameList, readAll } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Badge, Empty, Failure, Skeleton } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -33,7 +33,7 @@ export function TemplatesPage() {
   const { data, error, refetch } = useQuery({
     queryKey: [environment, 'templates', filter],
     queryFn: () => readTemplates(environment, filter),
-    placeholderData: (before) => before,
+    placeholderData: keepSameList([environment, 'templates']),
   });
   return (
     <Page title="Templates" description="Agents that are ready to use. Activate one, or duplicate it and make it your own.">

@@ -222,6 +222,7 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
         label="Deliveries"
         columns={columns}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}

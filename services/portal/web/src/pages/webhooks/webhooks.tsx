@@ -32,6 +32,7 @@ export function WebhooksPage() {
         label="Webhooks"
         columns={columns}
         rows={list.rows}
+        isLoading={list.isLoading}
         rowKey={({ id }) => id}
         linked
         failure={list.failure}
