@@ -51,7 +51,10 @@ export const testActions = (started: () => PagesWorld) =>
     });
 
     test.each([
-      ['/live/credits?group=agent', 'usage-by-agent.csv', /^agent,credits,queries,Fast,.*\r\nCustomer insights,\d+,\d+/],
+      ['/live/credits?group=agent', 'usage-by-agent.csv', /^agent_id,agent,credits,queries,Fast,.*\r\nagt_\w+,Customer insights,\d+,\d+/],
+      ['/live/credits?group=user', 'usage-by-user.csv', /^user_id,user,credits,.*\r\nusr_\w+,[^,]+,\d+,\d+/],
+      ['/live/credits?group=day', 'usage-by-day.csv', /^day,credits,.*\r\n\d{4}-\d\d-\d\d,\d+,\d+/],
+      ['/live/credits?group=month', 'usage-by-month.csv', /^month,credits,.*\r\n\d{4}-\d\d-01,\d+,\d+/],
       ['/live/audit', 'audit-live.csv', /^time,actor_type,.*\r\n\d{4}-/],
     ])('exports %s', async (path, name, content) => {
       await visit.open(path);

@@ -117,6 +117,26 @@ export const testManyRows = (started: () => PagesWorld) =>
       expect(visit.problems).toEqual([]);
     });
 
+    test('users and agents behind the first hundred can be chosen, and a list that is cut says so', async () => {
+      visit = await world.visit();
+      const { page } = visit;
+      await multiply(page, 250);
+      const optionsOf = (label: string) => page.getByLabel(label, { exact: true }).locator('option');
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await optionsOf('User').getByText('Row 249').waitFor({ state: 'attached' });
+      await page.keyboard.press('Escape');
+      await visit.open(paths['audit'] ?? '');
+      await optionsOf('User').getByText('Row 249').waitFor({ state: 'attached' });
+      await visit.open(paths['chat-new'] ?? '');
+      await optionsOf('Agent').getByText('Row 249').waitFor({ state: 'attached' });
+      await page.unrouteAll();
+      await multiply(page, total);
+      await visit.open(paths['chat-new'] ?? '');
+      await optionsOf('Agent').getByText('The first 1,000 of 10,000').waitFor({ state: 'attached' });
+      expect(visit.problems).toEqual([]);
+    });
+
     /** The catalogue of templates is a part of the service, and grows with no organization. */
     test('pages that show a part of a list stay as small with 10,000 rows', async () => {
       visit = await world.visit();

@@ -62,29 +62,62 @@ export const agentQuery = (environment: Environment, agentId: string) =>
       (await bodyOf(api(environment).GET('/v1/agents/{agent_id}', { params: { path: { agent_id: agentId } }, signal }))).data,
   });
 
-const namesRead = 100;
+/** Rows to choose from, by their names. */
+export interface NameList<Row> {
+  rows: Row[];
+  /** How many there are, with those that were not read. */
+  total: number;
+}
 
-/** The users by id, for lists that hold ids: the newest hundred, and their ids stand for the others. */
+const namesAtOnce = 100;
+const mostNames = 1_000;
+
+async function readNames<Row>(read: (cursor: string | undefined) => Promise<ApiPage<Row>>, signal: AbortSignal): Promise<NameList<Row>> {
+  const list: NameList<Row> = { rows: [], total: 0 };
+  for await (const { data, meta } of readAll(read, signal)) {
+    list.rows.push(...data);
+    list.total = meta.total;
+    if (list.rows.length >= mostNames) break;
+  }
+  return list;
+}
+
+/** The users, up to the newest thousand. Lists that hold ids show the ids of the others. */
 export const usersQuery = (environment: Environment) =>
   queryOptions({
     queryKey: [environment, 'users', 'names'],
     staleTime: 60_000,
-    queryFn: async ({ signal }) =>
-      (await bodyOf(api(environment).GET('/v1/users', { params: { query: { limit: namesRead } }, signal }))).data,
+    queryFn: ({ signal }) =>
+      readNames((cursor) => {
+        const query = { limit: namesAtOnce, ...(cursor && { cursor }) };
+        return bodyOf(api(environment).GET('/v1/users', { params: { query }, signal }));
+      }, signal),
   });
 
+/** The active agents, up to the newest thousand. */
 export const activeAgentsQuery = (environment: Environment) =>
   queryOptions({
     queryKey: [environment, 'agents', 'active'],
-    queryFn: async ({ signal }) =>
-      (await bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: namesRead, status: 'active' } }, signal }))).data,
+    queryFn: ({ signal }) =>
+      readNames((cursor) => {
+        const query = { limit: namesAtOnce, status: 'active' as const, ...(cursor && { cursor }) };
+        return bodyOf(api(environment).GET('/v1/agents', { params: { query }, signal }));
+      }, signal),
   });
 
 const agentsLooked = 5;
 
+/** The newest active agents. */
+export const newestAgentsQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'agents', 'newest'],
+    queryFn: async ({ signal }) =>
+      (await bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: agentsLooked, status: 'active' } }, signal }))).data,
+  });
+
 type RecentConversation = TitledConversation & { agentName: string };
 
-/** The user's latest conversations, at most so many of each agent. The API lists conversations by agent, so the newest agents are looked at. */
+/** The user's latest conversations, at most so many of each agent. The API lists conversations by agent, so `agents` are few. */
 export const recentConversationsQuery = (
   environment: Environment,
   agents: readonly { id: string; name: string }[] | undefined,
@@ -94,7 +127,7 @@ export const recentConversationsQuery = (
     queryKey: [environment, 'conversations', 'recent', most, agents?.map(({ id }) => id)],
     enabled: agents !== undefined,
     queryFn: async ({ signal }): Promise<RecentConversation[]> => {
-      const lists = (agents ?? []).slice(0, agentsLooked).map(async ({ id, name }) => {
+      const lists = (agents ?? []).map(async ({ id, name }) => {
         const params = { path: { agent_id: id }, query: { limit: most, include: 'title' as const } };
         const { data } = await bodyOf(api(environment).GET('/v1/agents/{agent_id}/conversations', { params, signal }));
         return (data as TitledConversation[]).map((one) => ({ ...one, agentName: name }));

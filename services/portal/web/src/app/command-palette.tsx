@@ -6,7 +6,7 @@ import { Command } from 'cmdk';
 import { ArrowLeftRight, Bot, LayoutTemplate, type LucideIcon, MessageSquare, MessagesSquare, Moon, Plus, Sun } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { api, bodyOf } from '../api/client.ts';
-import { activeAgentsQuery, recentConversationsQuery } from '../api/lists.ts';
+import { newestAgentsQuery, recentConversationsQuery } from '../api/lists.ts';
 import { useSession } from '../api/session.ts';
 import { destinationsOf } from './navigation.ts';
 import { setTheme } from './theme.ts';
@@ -124,7 +124,7 @@ function OtherEntries({ search, onRun }: OtherEntriesProps) {
     queryFn: () => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: mostOthers, search } } })),
     placeholderData: keepPreviousData,
   });
-  const agents = useQuery(activeAgentsQuery(environment));
+  const agents = useQuery(newestAgentsQuery(environment));
   const conversations = useQuery(recentConversationsQuery(environment, agents.data, conversationsSearched));
   const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, mostOthers);
   return (

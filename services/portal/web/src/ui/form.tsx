@@ -3,7 +3,9 @@ import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'r
 import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
 import { randomKey } from '../api/client.ts';
 import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
+import type { NameList } from '../api/lists.ts';
 import { Notice, notifyFailure } from './feedback.tsx';
+import { formatNumber } from './format.tsx';
 
 interface FieldProps {
   label: ReactNode;
@@ -64,6 +66,16 @@ export function SelectField({ label, hint, error, optional, children, ...rest }:
         </select>
       )}
     </Field>
+  );
+}
+
+/** The last of the options that a list is chosen from: says that there are more than it has. */
+export function CutOption({ list }: { list: NameList<unknown> | undefined }) {
+  if (!list || list.total <= list.rows.length) return null;
+  return (
+    <option disabled>
+      The first {formatNumber(list.rows.length)} of {formatNumber(list.total)}
+    </option>
   );
 }
 

@@ -242,10 +242,12 @@ interface FilterProps {
   label: string;
   options: readonly { value: string; label: string }[];
   all: string;
+  /** Stands behind the options. */
+  more?: ReactNode;
 }
 
 /** A choice that is kept in the URL. */
-export function FilterSelect({ name, label, options, all }: FilterProps) {
+export function FilterSelect({ name, label, options, all, more }: FilterProps) {
   const navigate = useNavigate();
   const values: Record<string, unknown> = useSearch({ strict: false });
   const change = (value: string) =>
@@ -258,6 +260,7 @@ export function FilterSelect({ name, label, options, all }: FilterProps) {
           {option.label}
         </option>
       ))}
+      {more}
     </select>
   );
 }

@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { activeAgentsQuery, agentQuery } from '../../api/lists.ts';
+import { activeAgentsQuery, agentQuery, newestAgentsQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Failure, Loading } from '../../ui/feedback.tsx';
+import { CutOption } from '../../ui/form.tsx';
 import { FailedPage, Page } from '../../ui/page.tsx';
 import { Conversations } from './conversations.tsx';
 import { Thread } from './thread.tsx';
@@ -14,7 +15,7 @@ import { Thread } from './thread.tsx';
 /** Chat without an agent: opens the first active one. */
 export function ChatStartPage() {
   const environment = useEnvironment();
-  const { data, error, refetch } = useQuery(activeAgentsQuery(environment));
+  const { data, error, refetch } = useQuery(newestAgentsQuery(environment));
   const first = data?.[0];
   if (first)
     return (
@@ -95,7 +96,8 @@ export function ChatPage() {
 function AgentChoice({ agentId, name }: { agentId: string; name: string | undefined }) {
   const environment = useEnvironment();
   const navigate = useNavigate();
-  const { data: agents = [] } = useQuery(activeAgentsQuery(environment));
+  const { data } = useQuery(activeAgentsQuery(environment));
+  const agents = data?.rows ?? [];
   const listed: Pick<AgentSummary, 'id' | 'name'>[] =
     name !== undefined && !agents.some(({ id }) => id === agentId) ? [{ id: agentId, name }, ...agents] : agents;
   const open = (id: string) =>
@@ -110,6 +112,7 @@ function AgentChoice({ agentId, name }: { agentId: string; name: string | undefi
           {agent.name}
         </option>
       ))}
+      <CutOption list={data} />
     </select>
   );
 }

@@ -10,7 +10,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Empty, notify } from '../../ui/feedback.tsx';
-import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -197,7 +197,7 @@ interface FormProps extends Omit<DialogsProps, 'acting'> {
 
 function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProps) {
   const environment = useEnvironment();
-  const { data: users = [] } = useQuery(usersQuery(environment));
+  const { data: users } = useQuery(usersQuery(environment));
   const scopes: Scope[] = application ? allScopes.filter((scope) => application.scopes.includes(scope)) : ['agents:read', 'agents:chat'];
   const defaults = { name: application?.name ?? '', user_id: '', scopes };
   const form = useApiForm(defaults, async (values, key) => {
@@ -232,11 +232,12 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
             {...form.register('user_id', { validate: (id) => environment === 'live' || id !== '' || 'Choose a user.' })}
           >
             <option value="">{environment === 'live' ? 'A service user of its own' : 'Choose a user'}</option>
-            {users.map(({ id, name, email }) => (
+            {users?.rows.map(({ id, name, email }) => (
               <option key={id} value={id}>
                 {name} ({email})
               </option>
             ))}
+            <CutOption list={users} />
           </SelectField>
         )}
         <Controller

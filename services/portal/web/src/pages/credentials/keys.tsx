@@ -10,7 +10,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify } from '../../ui/feedback.tsx';
-import { CheckField, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CheckField, CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -30,7 +30,7 @@ export function KeysPage() {
   const { status } = useSearch({ strict: false });
   const [acting, setActing] = useState<Acting>();
   const { data: users } = useQuery(usersQuery(environment));
-  const nameOf = (id: string) => users?.find((user) => user.id === id)?.name ?? id;
+  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name ?? id;
   const filter = status ? { status: status as ApiKey['status'] } : {};
   const list = useCursorList([environment, 'keys', filter], (cursor) =>
     bodyOf(api(environment).GET('/v1/keys', { params: { query: { limit: 50, ...(cursor && { cursor }), ...filter } } })),
@@ -197,7 +197,7 @@ function RevokeKey({ apiKey, onClose, onChanged }: { apiKey: ApiKey; onClose: ()
 
 function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: string) => Promise<void> }) {
   const environment = useEnvironment();
-  const { data: users = [] } = useQuery(usersQuery(environment));
+  const { data: users } = useQuery(usersQuery(environment));
   const defaults = { name: '', user_id: '', scopes: ['agents:read', 'agents:chat'] as Scope[], admin: false };
   const form = useApiForm(defaults, async ({ user_id: userId, ...rest }, key) => {
     const body = { ...rest, ...(userId && { user_id: userId }) };
@@ -216,11 +216,12 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
         />
         <SelectField label="User" hint="Answers are charged to this user." error={form.errorOf('user_id')} {...form.register('user_id')}>
           <option value="">You</option>
-          {users.map(({ id, name, email }) => (
+          {users?.rows.map(({ id, name, email }) => (
             <option key={id} value={id}>
               {name} ({email})
             </option>
           ))}
+          <CutOption list={users} />
         </SelectField>
         <Controller
           control={form.control}

@@ -38,7 +38,8 @@ export function Usage() {
   const grouping = groupings.find((one) => one === group) ?? 'day';
   const range = from || to ? { ...(from && { from }), ...(to && { to }) } : lastDays(defaultDays);
   const { data: users } = useQuery(usersQuery(environment));
-  const label = labelOf(grouping, (id) => users?.find((user) => user.id === id)?.name ?? id);
+  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name;
+  const label = labelOf(grouping, (id) => nameOf(id) ?? id);
   return (
     <div className="stack">
       <div className="row wraps spread">
@@ -47,8 +48,8 @@ export function Usage() {
           <RangeChoice from={range.from} to={range.to} />
           <ExportButton
             fileName={`usage-by-${grouping}.csv`}
-            names={[grouping, 'credits', 'queries', 'Fast', 'Smart', 'Expert', 'Premium']}
-            cells={(row: UsageGroup) => csvCells(row, label(row))}
+            names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
+            cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
             read={(cursor) => readUsage(environment, grouping, range, cursor)}
           />
         </div>
@@ -84,12 +85,19 @@ function UsageList({ grouping, range, label }: ListProps) {
   );
 }
 
-const csvCells = (row: UsageGroup, label: string) => [
-  label,
-  row.total_credits,
-  row.query_count,
-  ...['Fast', 'Smart', 'Expert', 'Premium'].map((tier) => row.breakdown_by_model[tier] ?? 0),
-];
+const tierNames = ['Fast', 'Smart', 'Expert', 'Premium'];
+const csvNames = (grouping: Grouping) => (isPeriod(grouping) ? [grouping] : [`${grouping}_id`, grouping]);
+
+/** A week and a month are named by their first day. */
+function csvCells(row: UsageGroup, grouping: Grouping, nameOf: (userId: string) => string | undefined) {
+  const owner = grouping === 'user' ? [row.user_id, nameOf(row.user_id ?? '')] : [row.agent_id, row.name];
+  return [
+    ...(isPeriod(grouping) ? [row.date] : owner),
+    row.total_credits,
+    row.query_count,
+    ...tierNames.map((tier) => row.breakdown_by_model[tier] ?? 0),
+  ];
+}
 
 function labelOf(grouping: Grouping, userName: (id: string) => string) {
   return (row: UsageGroup): string => {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check, MessageSquare } from 'lucide-react';
 import { useMemo } from 'react';
-import { activeAgentsQuery, dataSourceQuery, recentConversationsQuery } from '../../api/lists.ts';
+import { dataSourceQuery, newestAgentsQuery, recentConversationsQuery } from '../../api/lists.ts';
 import { useIsAdmin, useSession } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -94,7 +94,7 @@ const mostConversations = 6;
 
 function Recent() {
   const environment = useEnvironment();
-  const agents = useQuery(activeAgentsQuery(environment));
+  const agents = useQuery(newestAgentsQuery(environment));
   const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data, mostConversations));
   const failure = agents.error ?? error;
   return (
@@ -145,7 +145,7 @@ function Recent() {
 function FirstSteps() {
   const environment = useEnvironment();
   const source = useQuery(dataSourceQuery(environment));
-  const agents = useQuery(activeAgentsQuery(environment));
+  const agents = useQuery(newestAgentsQuery(environment));
   const summary = useQuery(summaryQuery(environment));
   if (!source.data || !agents.data || !summary.data) return null;
   const hasAgent = agents.data.length > 0;

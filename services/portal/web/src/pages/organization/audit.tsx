@@ -8,6 +8,7 @@ import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Badge, Empty } from '../../ui/feedback.tsx';
+import { CutOption } from '../../ui/form.tsx';
 import { capitalize, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -23,6 +24,20 @@ interface AuditFilter {
 const readEntries = (environment: Environment, filter: AuditFilter, limit: number) => (cursor: string | undefined) =>
   bodyOf(api(environment).GET('/v1/audit', { params: { query: { limit, ...(cursor && { cursor }), ...filter } } }));
 
+const csvNames = ['time', 'actor_type', 'actor', 'key', 'action', 'target_type', 'target', 'outcome', 'request', 'changes'];
+const csvCells = (entry: AuditEntry) => [
+  entry.created_at,
+  entry.actor.type,
+  entry.actor.id,
+  entry.actor.key_id,
+  entry.action,
+  entry.target.type,
+  entry.target.id,
+  entry.outcome,
+  entry.request_id,
+  entry.changes,
+];
+
 export function AuditPage() {
   const environment = useEnvironment();
   const { actor, action, target, from, to } = useSearch({ strict: false });
@@ -35,7 +50,7 @@ export function AuditPage() {
     ...(to && { date_to: to }),
   };
   const list = useCursorList([environment, 'audit', filter], readEntries(environment, filter, 50));
-  const nameOf = (id: string) => users?.find((user) => user.id === id)?.name ?? id;
+  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name ?? id;
   return (
     <Page
       title="Audit log"
@@ -43,19 +58,8 @@ export function AuditPage() {
       actions={
         <ExportButton
           fileName={`audit-${environment}.csv`}
-          names={['time', 'actor_type', 'actor', 'key', 'action', 'target_type', 'target', 'outcome', 'request', 'changes']}
-          cells={(entry: AuditEntry) => [
-            entry.created_at,
-            entry.actor.type,
-            entry.actor.id,
-            entry.actor.key_id,
-            entry.action,
-            entry.target.type,
-            entry.target.id,
-            entry.outcome,
-            entry.request_id,
-            entry.changes,
-          ]}
+          names={csvNames}
+          cells={csvCells}
           read={readEntries(environment, filter, 200)}
         />
       }
@@ -65,7 +69,8 @@ export function AuditPage() {
           name="actor"
           label="User"
           all="Everyone"
-          options={(users ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          options={(users?.rows ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          more={<CutOption list={users} />}
         />
         <FilterText name="action" label="Action" placeholder="Action" />
         <FilterText name="target" label="Target" placeholder="Target id" />
