@@ -3,7 +3,7 @@ import { createDataSource } from '@agent-service/business-data/data-source';
 import { createTools } from '@agent-service/business-data/tools';
 import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
 import { tables } from '@agent-service/local/demonstration/schema';
-import { testDatabase } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { Client } from 'pg';
 import type { Output } from '../src/answer/presentation.ts';
 import { answerQuestion } from '../src/answer-question.ts';
@@ -29,10 +29,26 @@ export async function demonstration(): Promise<Demonstration> {
   const database = await testDatabase();
   const [[today]] = (await oneOff(database.url, 'select current_date::text')) as [[string]];
   const url = await bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader', today });
+  return open(database, url, Object.keys(tables));
+}
+
+/** A company with the tables that these statements make. */
+export async function companyOf(statements: string): Promise<Demonstration> {
+  const database = await testDatabase();
+  await oneOff(database.url, statements);
+  const names = await oneOff(database.url, "select table_name from information_schema.tables where table_schema = 'public' order by 1");
+  return open(
+    database,
+    database.url,
+    names.map(([name]) => name as string),
+  );
+}
+
+function open(database: TestDatabase, url: string, scope: readonly string[]): Demonstration {
   const lost: unknown[] = [];
   const source = createDataSource({ url, poolMax: 4 }, (cause) => lost.push(cause));
   const gate = createStatementGate();
-  const data = createBusinessData({ source, gate: gate.of('demonstration'), scope: { tables: Object.keys(tables), readOnly: true } });
+  const data = createBusinessData({ source, gate: gate.of('demonstration'), scope: { tables: scope, readOnly: true } });
   const tools = toolsOf(data);
   return {
     data,

@@ -1,7 +1,7 @@
 import type { Intent } from '../meaning/intent.ts';
 import type { Vocabulary } from '../meaning/tiles.ts';
 import { spanOfChange } from '../question/spans.ts';
-import { labelColumn } from '../schema/roles.ts';
+import { labelColumns } from '../schema/roles.ts';
 import { reachable } from '../schema/schema.ts';
 import type { Data, Unreadable } from '../tools.ts';
 import { groupedBy, statementOf } from './statement.ts';
@@ -17,7 +17,10 @@ export async function explainChange(intent: Intent, { schema, index }: Vocabular
     table.columns.flatMap(({ name }) => {
       const values = index.fewOf(table.name, name);
       const isCriterion =
-        values.length > 1 && !used.has(`${table.name}.${name}`) && name !== labelColumn(table)?.name && !/status|state/.test(name);
+        values.length > 1 &&
+        !used.has(`${table.name}.${name}`) &&
+        labelColumns(table).every((label) => name !== label.name) &&
+        !/status|state/.test(name);
       return isCriterion ? [groupedBy(intent, table, name, versus)] : [];
     }),
   );

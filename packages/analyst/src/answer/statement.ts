@@ -1,5 +1,5 @@
 import type { Dimension, Intent, Span, Unit } from '../meaning/intent.ts';
-import { columnDimension } from '../question/groups.ts';
+import { columnDimension, isLabelOf, labelDimension } from '../question/groups.ts';
 import type { ColumnSql } from '../schema/expression.ts';
 import { isMoney, labelColumn } from '../schema/roles.ts';
 import { type ColumnKind, columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
@@ -114,8 +114,8 @@ function havingSql({ having }: Intent, number: string, tables: Tables): string {
 function rowKey(dimension: Dimension, schema: Schema, tables: Tables): string[] {
   if (dimension.kind === 'time') return [];
   const table = tableOf(schema, dimension.table);
-  const isLabel = table !== undefined && labelColumn(table)?.name === dimension.column && dimension.column !== 'id';
-  return isLabel && columnOf(table, 'id') ? [tables.column(dimension.table, 'id')] : [];
+  const key = table && isLabelOf(table, dimension) ? tables.key(table) : undefined;
+  return key === undefined || key === dimension.column ? [] : [tables.column(dimension.table, key)];
 }
 
 function numbersSql(intent: Intent, tables: Tables): string[] {
@@ -140,14 +140,19 @@ function numbersSql(intent: Intent, tables: Tables): string[] {
 }
 
 function dimensionSql(dimension: Dimension, { day }: Intent, tables: Tables): string {
-  if (dimension.kind === 'column') return displayedSql(tables.column(dimension.table, dimension.column), dimension.type);
+  if (dimension.kind === 'column') {
+    const { table, column, type, lastName } = dimension;
+    return displayedSql(tables.column(table, column), type, lastName && tables.column(table, lastName));
+  }
   const column = day ? tables.column(day.table, day.column) : 'current_date';
   const first = dimension.grain === 'weekday' ? column : `date_trunc('${dimension.grain}', ${column})`;
   return `to_char(${first}, '${formats[dimension.grain]}')`;
 }
 
-const displayedSql = (column: string, kind: ColumnKind): string =>
-  kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
+function displayedSql(column: string, kind: ColumnKind, lastName?: string): string {
+  if (lastName) return `nullif(concat_ws(' ', ${column}, ${lastName}), '')`;
+  return kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
+}
 
 /** The figure over the rows that fit further conditions. */
 function valueSql({ operation, distinct, quantity }: Intent, tables: Tables, only: readonly string[]): string {
@@ -168,7 +173,9 @@ function listStatement(intent: Intent, schema: Schema): Statement {
   const displayed = displayedColumns(intent.base, schema).slice(0, mostColumns);
   const computed = intent.quantity && intent.quantity.column === undefined ? [intent.quantity] : [];
   const columns = [
-    ...displayed.map(({ table, column, kind }) => displayedSql(tables.column(table, column), kind)),
+    ...displayed.map(({ table, column, kind, lastName }) =>
+      displayedSql(tables.column(table, column), kind, lastName && tables.column(table, lastName)),
+    ),
     ...computed.map(({ value, per }) =>
       per ? `round(100.0 * (${value.sql(tables.column)}) / nullif(${per.sql(tables.column)}, 0), 1)` : value.sql(tables.column),
     ),
@@ -194,6 +201,7 @@ interface DisplayedColumn {
   readonly table: string;
   readonly column: string;
   readonly kind: ColumnKind;
+  readonly lastName?: string | undefined;
   readonly title: string;
 }
 
@@ -206,9 +214,8 @@ function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
     .flatMap(({ name, kind }) => {
       const key = base.foreignKeys.find(({ column }) => column === name);
       const target = key && tableOf(schema, key.table);
-      const named = target && labelColumn(target);
-      if (named && target !== base)
-        return [{ table: target.name, column: named.name, kind: named.kind, title: spoken(name.replace(/_id$/, '')) }];
+      const label = target && target !== base ? labelDimension(target) : undefined;
+      if (label) return [{ ...label, kind: label.type, title: spoken(name.replace(/_id$/, '')) }];
       return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
     });
   const [first] = base.columns;
@@ -248,6 +255,12 @@ class Tables {
     this.#aliases.set(base.name, 't0');
   }
 
+  /** The column by which the rows of a table differ: the one that keys refer to. */
+  key({ name, columns }: Table): string | undefined {
+    const path = pathTo(this.#schema, this.#base, name);
+    return path?.at(-1)?.references ?? columns.find((column) => column.name === 'id')?.name;
+  }
+
   column: ColumnSql = (table, column) => `${this.#alias(table)}.${columnName(column)}`;
 
   #alias(name: string): string {
@@ -278,8 +291,7 @@ class Tables {
 export function dimensionTitle(dimension: Dimension, schema: Schema): string {
   if (dimension.kind === 'time') return dimension.grain;
   const table = tableOf(schema, dimension.table);
-  const own = table && labelColumn(table)?.name === dimension.column;
-  return own ? stemsOfName(dimension.table).join(' ') : spoken(dimension.column);
+  return table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : spoken(dimension.column);
 }
 
 const codes = /_(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy)\b/i;

@@ -24,7 +24,16 @@ export interface Span extends Day {
 /** A criterion by which rows are grouped: periods, or the values of a column that the base refers to. */
 export type Dimension =
   | { readonly kind: 'time'; readonly grain: TimeGroup }
-  | { readonly kind: 'column'; readonly table: string; readonly column: string; readonly type: ColumnKind };
+  | {
+      readonly kind: 'column';
+      readonly table: string;
+      readonly column: string;
+      readonly type: ColumnKind;
+      /** The second part of a person's name, whose first part is the column. */
+      readonly lastName?: string;
+    };
+
+export type ColumnDimension = Extract<Dimension, { kind: 'column' }>;
 
 export type Unit = 'money' | 'days' | 'pieces' | 'percent';
 

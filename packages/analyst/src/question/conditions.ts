@@ -3,7 +3,7 @@ import type { Pass } from '../meaning/pass.ts';
 import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts';
 import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
-import { beginDate, endDate, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
+import { beginDate, endDate, labelColumn, labelColumns, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
 import { columnOf, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
@@ -140,11 +140,13 @@ function columnBeside(pass: Pass, at: number, value: Value): number[] {
     (next) => {
       const tile = pass.tiles[next];
       if (!tile || pass.isUsed(next)) return false;
-      const isLabel = tile.tables.some((table) => table.name === value.table && labelColumn(table)?.name === value.column);
-      return isLabel || tile.columns.some(({ table, column }) => column.name === value.column && table.name === value.table);
+      const isName = tile.tables.some((table) => table.name === value.table && isLabel(table, value.column));
+      return isName || tile.columns.some(({ table, column }) => column.name === value.column && table.name === value.table);
     },
   );
 }
+
+const isLabel = (table: Table, column: string): boolean => labelColumns(table).some(({ name }) => name === column);
 
 /** Columns of yes or no: discontinued products, inactive doctors. */
 export function flagConditions(pass: Pass): Placed[] {

@@ -7,6 +7,7 @@ import { labelColumn, mainNumber } from '../schema/roles.ts';
 import { type Table, tableOf } from '../schema/schema.ts';
 import { spoken, stemOf } from '../words/words.ts';
 import { comparisonsOf } from './comparisons.ts';
+import { isLabelOf } from './groups.ts';
 import type { Order } from './order.ts';
 
 /** The rows that are listed or counted are those that the question names first; a term of business may stand for other rows. */
@@ -245,5 +246,4 @@ const isAdditive = ({ column, isTerm }: Quantity) =>
 /** One average for all customers, and not one for each of them. */
 const isPerEntity = (pass: Pass, [dimension, ...more]: readonly Dimension[]) =>
   more.length === 0 &&
-  (dimension?.kind === 'time' ||
-    (dimension?.kind === 'column' && labelColumn(tableOf(pass.schema, dimension.table) as Table)?.name === dimension.column));
+  (dimension?.kind === 'time' || (dimension?.kind === 'column' && isLabelOf(tableOf(pass.schema, dimension.table) as Table, dimension)));

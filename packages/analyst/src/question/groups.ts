@@ -1,7 +1,7 @@
-import type { Dimension } from '../meaning/intent.ts';
+import type { ColumnDimension, Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
-import { isKey, labelColumn } from '../schema/roles.ts';
+import { isKey, labelColumns } from '../schema/roles.ts';
 import type { Column, Table } from '../schema/schema.ts';
 
 interface Phrase {
@@ -12,16 +12,22 @@ interface Phrase {
 
 const isCategory = ({ column }: ColumnMeaning) => (column.kind === 'text' || column.kind === 'boolean') && !isKey(column);
 
-export const columnDimension = (table: Table, column: Column): Dimension => ({
+export const columnDimension = (table: Table, column: Column): ColumnDimension => ({
   kind: 'column',
   table: table.name,
   column: column.name,
   type: column.kind,
 });
 
-export function labelDimension(table: Table): Dimension | undefined {
-  const label = labelColumn(table);
-  return label && columnDimension(table, label);
+export function labelDimension(table: Table): ColumnDimension | undefined {
+  const [label, lastName] = labelColumns(table);
+  return label && { ...columnDimension(table, label), ...(lastName && { lastName: lastName.name }) };
+}
+
+/** True where the groups are the rows of the table, and not those that share a value. */
+export function isLabelOf(table: Table, { column, lastName }: ColumnDimension): boolean {
+  const label = labelDimension(table);
+  return label?.column === column && label.lastName === lastName;
 }
 
 /** `customer`, `product category`, `category of products`, `month`: what rows can be grouped by, at a position of the question. */

@@ -85,13 +85,25 @@ export const paidDate = (table: Table): Column | undefined => datesOf(table).fin
 export const statusColumn = (table: Table): Column | undefined =>
   table.columns.find(({ name, kind }) => kind === 'text' && /^(status|state)$/.test(name));
 
-/** The column that people call a row by. */
-export function labelColumn(table: Table): Column | undefined {
+const partsOfName = [/^(first|given|fore)_?name$/i, /^(last|family|sur)_?name$/i];
+
+/** The column that people call a row by; both parts of a person's name where no column holds the whole one. */
+export function labelColumns(table: Table): readonly Column[] {
   const preferred = ['name', 'full_name', 'title', 'label'];
   const named = preferred.flatMap((name) => columnOf(table, name) ?? [])[0];
-  return (
-    named ?? table.columns.find(({ name, kind }) => kind === 'text' && /(^|_)(number|code|sku|name)$/.test(name)) ?? columnOf(table, 'id')
-  );
+  if (named) return [named];
+  const texts = table.columns.filter(({ kind }) => kind === 'text');
+  const label = texts.find(({ name }) => /(^|_)(number|code|sku|name)$/.test(name));
+  const parts = partsOfName.flatMap((part) => texts.find(({ name }) => part.test(name)) ?? []);
+  if (parts.length === partsOfName.length && (label === undefined || parts.includes(label))) return parts;
+  const column = label ?? columnOf(table, 'id');
+  return column ? [column] : [];
+}
+
+/** The label of rows that one column names. */
+export function labelColumn(table: Table): Column | undefined {
+  const [label, ...parts] = labelColumns(table);
+  return parts.length === 0 ? label : undefined;
 }
 
 /** Other words for names of tables. */

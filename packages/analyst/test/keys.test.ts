@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table customers (customer_id int primary key, first_name text, last_name text, segment text);
+    insert into customers values (1, 'Anna', 'Alder', 'retail'), (2, 'Anna', 'Birch', 'retail'), (3, 'Carl', 'Cedar', 'trade'), (4, 'Carl', 'Cedar', 'trade');
+    create table orders (order_id int primary key, customer_id int references customers, status text, total numeric, order_date date);
+    insert into orders values (1, 1, 'shipped', 1000, current_date), (2, 2, 'shipped', 530, current_date), (3, 3, 'shipped', 70, current_date),
+      (4, 4, 'shipped', 40, current_date), (5, 1, 'shipped', 5, current_date);
+  `);
+});
+afterAll(() => company?.stop());
+
+test('people of the same first name, or of the same name, are two groups where the key is not called id', async () => {
+  expect(tableOf(await company.ask('top 4 customers by revenue'))).toEqual([
+    ['Anna Alder', '1005'],
+    ['Anna Birch', '530'],
+    ['Carl Cedar', '70'],
+    ['Carl Cedar', '40'],
+  ]);
+  expect(tableOf(await company.ask('average revenue per customer'))).toEqual([['411.25']]);
+  expect(tableOf(await company.ask('how many customers have more than 1 order'))).toEqual([['1']]);
+});
+
+test('rows that refer to people show both names', async () => {
+  const [first] = tableOf(await company.ask('the largest order'));
+  expect(first?.[0]).toBe('Anna Alder');
+  expect(await company.ask('list customers')).toContain('| first name | last name |');
+});
+
+test('groups by one of the names are those of the question', async () => {
+  expect(tableOf(await company.ask('revenue by first name'))).toEqual([
+    ['Anna', '1535'],
+    ['Carl', '110'],
+  ]);
+});
