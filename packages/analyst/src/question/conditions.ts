@@ -104,17 +104,19 @@ function joinValues(pass: Pass, group: readonly PlacedValue[], ofSubject: boolea
       if ((isEither && pass.has(joint, 'and')) || pass.has(joint, 'or')) pass.use(joint);
   const { at, exclusion } = group.at(-1) as PlacedValue;
   const values = group.map(({ value }) => value);
-  return { at, condition: valueCondition(values, exclusion !== undefined) };
+  return { at, condition: valueCondition(values, exclusion !== undefined, pass.index) };
 }
 
-export function valueCondition(values: readonly Value[], excluded: boolean): Condition {
+/** A value holds in all spellings that the data has of it. */
+function valueCondition(values: readonly Value[], excluded: boolean, index: ValueIndex): Condition {
   const [{ table, column }] = values as [Value];
-  const names = [...new Set(values.map(({ value }) => value))];
+  const spellings = values.map((value) => index.spellingsOf(value));
+  const names = [...new Set(spellings.map(([name, ...more]) => (more.length > 0 ? `${name} (also ${more.join(', ')})` : `${name}`)))];
   return {
     key: `${table}.${column}`,
     label: `${spoken(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
     tables: [table],
-    sql: (of) => valueTest(of(table, column), names, excluded),
+    sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], excluded),
   };
 }
 
@@ -330,7 +332,7 @@ export function rateConditions(pass: Pass): Placed[] {
     const value = valuesOfRoot(tile.words[0]?.lower ?? '', pass.index, [...new Set(few)]).find(({ table }) => table === pass.base.name);
     if (!value) return [];
     pass.use(at);
-    return [{ at, condition: valueCondition([value], false) }];
+    return [{ at, condition: valueCondition([value], false, pass.index) }];
   });
 }
 
@@ -353,5 +355,5 @@ export function contextCondition(key: string, value: string | number, schema: Sc
   const values = index.find(String(value).toLowerCase());
   const label = table && labelColumn(table)?.name;
   const own = values.find((one) => (table ? one.table === table.name && one.column === label : one.column === name));
-  return own && tableOf(schema, own.table) ? valueCondition([own], false) : undefined;
+  return own && tableOf(schema, own.table) ? valueCondition([own], false, index) : undefined;
 }

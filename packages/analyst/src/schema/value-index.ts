@@ -16,6 +16,8 @@ export interface ValueIndex {
   find(phrase: string): readonly Value[];
   /** All values of a column, if there are few; empty for other columns. */
   fewOf(table: string, column: string): readonly string[];
+  /** The values of the same column that differ from this one in capitals or spelling only, itself first. */
+  spellingsOf(value: Value): readonly string[];
   readonly size: number;
 }
 
@@ -25,7 +27,13 @@ const limits = { tables: 60, rows: 20_000, valuesOfColumn: 1_000, values: 20_000
 const listed = { values: 20, rows: 100 };
 const few = 40;
 
-const keyOf = (value: string) => value.toLowerCase().replaceAll('_', ' ').trim();
+/** American and British spellings are one. */
+const keyOf = (value: string) =>
+  value
+    .toLowerCase()
+    .replaceAll('_', ' ')
+    .replaceAll(/\bcancelled\b/g, 'canceled')
+    .trim();
 
 /** Reads a sample of the values of every text column, one statement for each table. */
 export async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
@@ -51,10 +59,16 @@ export async function readValueIndex(schema: Schema, data: Data): Promise<ValueI
     if ('error' in result) return result;
     for (const [index, list] of result.rows) add(table.name, texts[Number(index)]?.name ?? '', parseValues(list ?? null));
   }
+  const find = (phrase: string) => byPhrase.get(keyOf(phrase)) ?? [];
   const valuesOf = (table: string, column: string) => byColumn.get(`${table}.${column}`) ?? [];
   return {
     size,
-    find: (phrase) => byPhrase.get(phrase) ?? [],
+    find,
+    spellingsOf(value) {
+      const same = find(value.value).filter((one) => one.table === value.table && one.column === value.column);
+      const names = same.flatMap((one) => (keyOf(one.value) === keyOf(value.value) ? [one.value] : []));
+      return [...new Set([value.value, ...names])];
+    },
     fewOf: (table, column) => (valuesOf(table, column).length <= few ? valuesOf(table, column) : []),
   };
 }
