@@ -4,12 +4,19 @@ import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
 let company: Demonstration;
 beforeAll(async () => {
   company = await companyOf(`
-    create type order_state as enum ('New', 'CANCELED');
+    create type purchase_state as enum ('Open', 'CANCELED');
     create table customers (id int primary key, name text, city text);
     insert into customers values (1, 'Alder', 'Berlin'), (2, 'Birch', 'berlin'), (3, 'Cedar', 'BERLIN'), (4, 'Dill', 'Lyon');
     create table orders (id int primary key, customer_id int references customers, status text, total numeric, order_date date);
     insert into orders values (1, 1, 'Cancelled', 1000, current_date), (2, 2, 'canceled', 500, current_date), (3, 3, null, 70, current_date),
       (4, 4, 'shipped', 30, current_date), (5, 1, 'Shipped', 5, current_date);
+    create table purchase_orders (id int primary key, status purchase_state, total numeric, ordered_on date);
+    insert into purchase_orders values (1, 'Open', 7, current_date), (2, 'CANCELED', 11, current_date), (3, null, 13, current_date);
+    create table invoices (id int primary key, number text, amount numeric, status text, issued_on date, due_on date, paid_on date);
+    insert into invoices values (1, 'I1', 100, 'Open', current_date, current_date - 1, null), (2, 'I2', 40, 'VOID', current_date, current_date - 1, null),
+      (3, 'I3', 2, 'Canceled', current_date, current_date - 1, null), (4, 'I4', 1, null, current_date, current_date - 1, null);
+    create table employees (id int primary key, name text, status text, salary numeric, hired_on date);
+    insert into employees values (1, 'A', 'Active', 10, '2020-01-01'), (2, 'B', 'ACTIVE', 20, '2020-01-01'), (3, 'C', 'Inactive', 30, '2020-01-01');
   `);
 });
 afterAll(() => company?.stop());
@@ -31,4 +38,40 @@ test.each([
 
 test('the answer names the spellings that it counts', async () => {
   expect(await company.ask('how many customers are in Berlin or Lyon')).toMatch(/city (Berlin|berlin|BERLIN) \(also \w+, \w+\) or Lyon/);
+});
+
+test.each([
+  ['what was our revenue this year', '105', 'orders, without cancelled and canceled orders'],
+  ['how much did we spend on purchases this year', '20', 'purchase orders, without canceled ones'],
+  ['how much did we invoice this year', '101', 'invoices, without void and canceled ones'],
+  ['how much is overdue', '101', 'invoices, not paid, without void and canceled ones'],
+  ['what is our headcount', '2', 'employees, active ones'],
+  ['what is our payroll', '30', 'employees, active ones'],
+])('a term of business holds in any capitals, for enums and without a status: %s', async (question, figure, counted) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain(`Counted: ${counted}`);
+  expect(tableOf(answer)).toEqual([[figure]]);
+});
+
+test.each([
+  ['status text, start_date date', "'A'"],
+  ['status int, start_date date', '1'],
+])('a headcount says that it counts employees of every status where none is called active: %s', async (columns, value) => {
+  const other = await companyOf(`
+    create table employees (id int primary key, name text, ${columns});
+    insert into employees values (1, 'A', ${value}, '2020-01-01'), (2, 'B', ${value}, '2020-01-01');
+    create table orders (id int primary key, total numeric, order_date date, ${columns});
+    insert into orders values (1, 10, current_date, ${value}, current_date);
+  `);
+  try {
+    const headcount = await other.ask('what is our headcount');
+    expect(headcount).toContain('employees of every status');
+    expect(headcount).not.toContain('active');
+    expect(tableOf(headcount)).toEqual([['2']]);
+    const revenue = await other.ask('what was our revenue this year');
+    expect(revenue).not.toContain('without cancelled');
+    expect(tableOf(revenue)).toEqual([['10']]);
+  } finally {
+    await other.stop();
+  }
 });

@@ -1,10 +1,12 @@
-import { type Concept, concepts, type FigureSource, type Operation } from '../schema/concepts.ts';
+import { type Concept, concepts, type FigureSource, type Operation, type StatusTest } from '../schema/concepts.ts';
 import { type Condition, columnExpression, type Expression, expressionOf } from '../schema/expression.ts';
 import { beginDate, birthDate, daysColumn, dueDate, endDate, isKey, isMoney, mainNumber } from '../schema/roles.ts';
-import { pathTo, reachable, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { columnOf, literal, pathTo, reachable, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 import type { Day, Quantity } from './intent.ts';
-import type { ColumnMeaning, Tile } from './tiles.ts';
+import type { ColumnMeaning, Tile, Vocabulary } from './tiles.ts';
+
+type Data = Pick<Vocabulary, 'schema' | 'index'>;
 
 /** A possible subject of a question: rows of a table, and the figure that is computed of them. */
 export interface Candidate {
@@ -24,8 +26,9 @@ export interface Candidate {
 }
 
 /** Every candidate that the tiles name, the more telling ones first. */
-export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
-  const terms = tiles.flatMap((tile, at) => tile.concepts.flatMap((concept) => candidatesOfConcept(concept, at, schema)));
+export function candidatesOf(tiles: readonly Tile[], data: Data): Candidate[] {
+  const { schema } = data;
+  const terms = tiles.flatMap((tile, at) => tile.concepts.flatMap((concept) => candidatesOfConcept(concept, at, data)));
   const columns = tiles.flatMap((tile, at) => ownersFirst(tile.columns, schema).flatMap((meaning) => candidatesOfColumn(meaning, at)));
   const tables = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
   const rows = tables.map(({ table, at }): Candidate => ({ ...rowsOf(table), tiles: [at] }));
@@ -39,7 +42,7 @@ export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[
   const silent = [...new Set(implied)].flatMap((table) => (table ? [{ ...rowsOf(table), tiles: [] }] : []));
   // Who has the most customers is not the best by revenue.
   const best = tiles.some(({ tags, words }) => tags.includes('most') && !/^most/.test(words[0]?.lower ?? ''))
-    ? tables.flatMap(({ table }) => bestOf(table, schema))
+    ? tables.flatMap(({ table }) => bestOf(table, data))
     : [];
   return [
     ...durationsOf(tiles, schema),
@@ -55,23 +58,23 @@ export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[
 /** The figure by which the best rows of a table are usually found. */
 const bestBy = new Map(Object.entries({ customers: 'revenue', products: 'units sold', suppliers: 'purchasing spend' }));
 
-function bestOf({ name }: Table, schema: Schema): Candidate[] {
+function bestOf({ name }: Table, data: Data): Candidate[] {
   const concept = concepts.find(({ label }) => label === bestBy.get(name));
   return concept
-    ? candidatesOfConcept(concept, -1, schema).map((candidate) => ({ ...candidate, tiles: [], assumed: `the best by ${concept.label}` }))
+    ? candidatesOfConcept(concept, -1, data).map((candidate) => ({ ...candidate, tiles: [], assumed: `the best by ${concept.label}` }))
     : [];
 }
 
 export const rowsOf = (base: Table): Omit<Candidate, 'tiles'> => ({ base, quantity: undefined, operation: undefined, conditions: [] });
 
 /** The candidates of a term of business, one for each of its sources that the schema has. */
-export function candidatesOfConcept(concept: Concept, at: number, schema: Schema): Candidate[] {
+export function candidatesOfConcept(concept: Concept, at: number, { schema, index }: Data): Candidate[] {
   return concept.sources(schema).flatMap((source) => {
     const base = tableOf(schema, source.base);
     const quantity = base && quantityOf(source, concept, base, schema);
-    const conditions = base && conditionsOf(source, base, schema);
-    if (!base || quantity === null || !conditions) return [];
-    return [{ base, quantity, operation: source.operation, conditions, tiles: [at], isTerm: true as const }];
+    const limits = base && limitsOf(source, base, { schema, index });
+    if (!base || quantity === null || !limits) return [];
+    return [{ base, quantity, operation: source.operation, ...limits, tiles: [at], isTerm: true as const }];
   });
 }
 
@@ -84,12 +87,37 @@ function quantityOf({ value, per }: FigureSource, { label, unit }: Concept, base
   return { label, isTerm: true, unit, value: expression, per: divisor, column };
 }
 
-function conditionsOf({ where = [] }: FigureSource, base: Table, schema: Schema): Condition[] | undefined {
-  const conditions = where.map(([template, label]) => {
-    const expression = expressionOf(template, base, schema);
-    return expression && { ...expression, key: `term ${template}`, label };
-  });
-  return conditions.every((one) => one !== undefined) ? conditions : undefined;
+/** Undefined where a column is missing, or has none of the values that the figure needs. */
+function limitsOf({ where = [] }: FigureSource, base: Table, data: Data): Pick<Candidate, 'conditions' | 'assumed'> | undefined {
+  const conditions: Condition[] = [];
+  for (const test of where) {
+    const limit = 'column' in test ? statusLimit(test, data) : { template: test[0], key: test[0], label: test[1] };
+    const expression = limit && expressionOf(limit.template, base, data.schema);
+    if (limit && expression) conditions.push({ ...expression, key: `term ${limit.key}`, label: limit.label });
+    else if ('column' in test && test.otherwise && expressionOf(test.column, base, data.schema))
+      return { conditions, assumed: test.otherwise };
+    else return undefined;
+  }
+  return { conditions };
+}
+
+/** The index says how the data spells the words; the statement compares them in lower case, since the index is a sample. */
+function statusLimit({ column, words, isExcluded, noun }: StatusTest, { schema, index }: Data) {
+  const [table, name] = column.split('.') as [string, string];
+  const owner = tableOf(schema, table);
+  if (!owner || columnOf(owner, name)?.kind !== 'text') return undefined;
+  const values = index.fewOf(table, name).map((value) => value.toLowerCase());
+  const present = words.filter((word) => values.includes(word));
+  const isKnown = values.length > 0;
+  const names = present.length > 0 ? present.join(' and ') : (words[0] as string);
+  const list = words.map(literal).join(', ');
+  const key = `${column} ${isExcluded ? '<>' : '='} '${words.join('|')}'`;
+  if (!isExcluded)
+    return isKnown && present.length === 0
+      ? undefined
+      : { template: `lower(${column}::text) in (${list})`, key, label: `${names} ${noun}` };
+  const label = isKnown && present.length === 0 ? `${spoken(name)} other than ${names}` : `without ${names} ${noun}`;
+  return { template: `coalesce(lower(${column}::text), '') not in (${list})`, key, label };
 }
 
 export const quantityOfColumn = ({ table, column }: ColumnMeaning): Quantity => ({

@@ -162,8 +162,9 @@ export const isConsistent = ({ shape, dimensions, conditions, ofGroups }: Intent
   !(ofGroups === 'avg' && grainOf(dimensions) === 'weekday') &&
   dimensions.length <= (shape === 'list' ? 0 : ofGroups ? 1 : dimensions.length) &&
   !conditions.some(({ key, label }) => {
-    const [, column, operator, value = ''] = /^term (\w+\.\w+) (=|<>) '(.*)'$/.exec(key) ?? [];
-    return conditions.some((one) => one.key === column && (operator === '=') !== one.label.includes(value) && one.label !== label);
+    const [, column, operator, words = ''] = /^term (\w+\.\w+) (=|<>) '(.*)'$/.exec(key) ?? [];
+    const isNamed = (text: string) => new RegExp(`\\b(${words})\\b`, 'i').test(text) && !/ not /.test(text);
+    return conditions.some((one) => one.key === column && (operator === '=') !== isNamed(one.label) && one.label !== label);
   });
 
 /** Rows of two spans are compared by their number. */

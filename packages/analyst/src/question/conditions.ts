@@ -198,7 +198,7 @@ export function termConditions(pass: Pass): Placed[] {
     if (pass.isUsed(at)) return [];
     const candidate = termsAt(pass, at)
       .flatMap((concept) =>
-        /overdue|outstanding|stock at|out of|on leave|new emp/.test(concept.label) ? candidatesOfConcept(concept, at, pass.schema) : [],
+        /overdue|outstanding|stock at|out of|on leave|new emp/.test(concept.label) ? candidatesOfConcept(concept, at, pass) : [],
       )
       .find(({ base }) => base === pass.base);
     if (!candidate || negationOf(pass, at) !== undefined) return [];
@@ -209,7 +209,7 @@ export function termConditions(pass: Pass): Placed[] {
   });
 }
 
-const isCancelled = /^(cancell?ed|void|rejected)$/;
+const isCancelled = /^(cancell?ed|void|rejected)$/i;
 
 /** Rows that are called off do not count as waiting. */
 export function notCalledOff(pass: Pass, table: Table): Condition[] {

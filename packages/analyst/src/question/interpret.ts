@@ -57,7 +57,7 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
   const { schema, index } = vocabulary;
   const tiles = tilesOf(wordsOf(text).slice(0, longestQuestion), vocabulary, previous?.span?.period);
   const alone = bestOf(
-    candidatesOf(tiles, schema)
+    candidatesOf(tiles, vocabulary)
       .slice(0, mostCandidates)
       .map((candidate) => assemble(candidate, tiles, vocabulary, hasContext)),
   );

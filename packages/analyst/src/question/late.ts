@@ -73,7 +73,7 @@ export function lateConditions(pass: Pass): Placed[] {
 /** Tables without a day of payment have unpaid rows: those past their due date are overdue. */
 function overdueConditions(pass: Pass, at: number): Placed[] {
   const overdue = concepts.find(({ label }) => label === 'overdue amount');
-  const candidate = overdue && candidatesOfConcept(overdue, at, pass.schema).find(({ base }) => base === pass.base);
+  const candidate = overdue && candidatesOfConcept(overdue, at, pass).find(({ base }) => base === pass.base);
   const isNegated = negationOf(pass, at) !== undefined;
   if (!candidate || isNegated || pass.has(at, 'onTime')) return [];
   pass.use(at);

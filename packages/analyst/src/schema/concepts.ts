@@ -25,7 +25,21 @@ export interface FigureSource {
   /** Divides the sum of `value`; the figure is a ratio in percent. */
   readonly per?: string;
   readonly operation?: Operation;
-  readonly where?: readonly (readonly [template: string, label: string])[];
+  readonly where?: readonly (readonly [template: string, label: string] | StatusTest)[];
+}
+
+/** Compares a column of text with words, in any capitals. */
+export interface StatusTest {
+  /** As `orders.status`. */
+  readonly column: string;
+  /** In lower case. */
+  readonly words: readonly string[];
+  /** Only rows without these words count; rows without a status are among them. */
+  readonly isExcluded: boolean;
+  /** The rows, as the answer calls them. */
+  readonly noun: string;
+  /** The assumption under which all rows count where the column has none of the words; without it there is no figure. */
+  readonly otherwise?: string;
 }
 
 /** A term of business. */
@@ -37,9 +51,19 @@ export interface Concept {
   readonly sources: (schema: Schema) => readonly FigureSource[];
 }
 
-const goodOrders = [["orders.status <> 'cancelled'", 'without cancelled orders']] as const;
-const approved = [["leave_requests.status = 'approved'", 'approved requests']] as const;
-const active = [["employees.status = 'active'", 'active ones']] as const;
+const [cancelled, voided] = [
+  ['cancelled', 'canceled'],
+  ['void', 'voided'],
+];
+const without = (column: string, words: readonly string[], noun: string): readonly StatusTest[] => [
+  { column, words, isExcluded: true, noun },
+];
+const goodOrders = without('orders.status', cancelled, 'orders');
+const goodPurchases = without('purchase_orders.status', cancelled, 'ones');
+const approved: readonly StatusTest[] = [{ column: 'leave_requests.status', words: ['approved'], isExcluded: false, noun: 'requests' }];
+const active: readonly StatusTest[] = [
+  { column: 'employees.status', words: ['active'], isExcluded: false, noun: 'ones', otherwise: 'employees of every status' },
+];
 const fixed =
   (...sources: FigureSource[]) =>
   () =>
@@ -55,10 +79,10 @@ const everyTable = (source: (table: Table) => FigureSource | undefined) => (sche
     .filter(({ name, columns }) => [name, ...columns.map((column) => column.name)].every((one) => /^[a-z_]\w*$/.test(one)))
     .flatMap((table) => source(table) ?? []);
 
-const notVoid = (table: Table) =>
-  statusColumn(table)
-    ? ([[`coalesce(${table.name}.status, '') not in ('void', 'cancelled', 'canceled', 'draft')`, 'without void ones']] as const)
-    : [];
+const notVoid = (table: Table): readonly StatusTest[] => {
+  const status = statusColumn(table);
+  return status ? without(`${table.name}.${status.name}`, [...voided, ...cancelled, 'draft'], 'ones') : [];
+};
 
 function unpaid(table: Table): FigureSource | undefined {
   const [amount, part, paid] = [mainNumber(table), paidPart(table), paidDate(table)];
@@ -184,7 +208,12 @@ export const concepts: readonly Concept[] = [
     phrases: terms('invoiced|billed|we invoice|we bill|invoiced amount|billed amount|amount billed|invoicing|amount invoiced'),
     unit: 'money',
     sources: fixed(
-      { base: 'invoices', value: 'invoices.amount', operation: 'sum', where: [["invoices.status <> 'void'", 'without void ones']] },
+      {
+        base: 'invoices',
+        value: 'invoices.amount',
+        operation: 'sum',
+        where: without('invoices.status', [...voided, ...cancelled], 'ones'),
+      },
       { base: 'bills', value: 'bills.amount', operation: 'sum' },
       { base: 'bills', value: 'bills.amount_eur', operation: 'sum' },
     ),
@@ -239,7 +268,7 @@ export const concepts: readonly Concept[] = [
       base: 'purchase_orders',
       value: 'purchase_orders.total',
       operation: 'sum',
-      where: [["purchase_orders.status <> 'cancelled'", 'without cancelled ones']],
+      where: goodPurchases,
     }),
   },
   {
@@ -252,7 +281,7 @@ export const concepts: readonly Concept[] = [
       base: 'purchase_orders',
       value: 'purchase_orders.quantity',
       operation: 'sum',
-      where: [["purchase_orders.status <> 'cancelled'", 'without cancelled ones']],
+      where: goodPurchases,
     }),
   },
   {
