@@ -1,5 +1,5 @@
 import { catalogReply } from './answer/catalog.ts';
-import { describeIntent, understoodOf, unfinishedOf } from './answer/describe.ts';
+import { describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
 import { explainChange } from './answer/explain.ts';
 import { displayed, fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
@@ -127,6 +127,7 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
     counted: describeIntent(intent, days),
     assumed: [
       ...intent.assumed,
+      ...keysAssumed(intent, vocabulary.schema),
       ...(continues ? ['this continues your question before'] : []),
       ...context.used.map((used) => `${used}, from the context`),
     ],

@@ -9,6 +9,10 @@ beforeAll(async () => {
     create table orders (order_id int primary key, customer_id int references customers, status text, total numeric, order_date date);
     insert into orders values (1, 1, 'shipped', 1000, current_date), (2, 2, 'shipped', 530, current_date), (3, 3, 'shipped', 70, current_date),
       (4, 4, 'shipped', 40, current_date), (5, 1, 'shipped', 5, current_date);
+    create table warehouses (id int primary key, name text);
+    create table transfers (id int primary key, source_id int references warehouses, destination_id int references warehouses, quantity int);
+    insert into warehouses values (1, 'Hamburg'), (2, 'Lyon'), (3, 'Oslo');
+    insert into transfers values (1, 1, 2, 5), (2, 1, 2, 7), (3, 1, 2, 9);
   `);
 });
 afterAll(() => company?.stop());
@@ -35,4 +39,31 @@ test('groups by one of the names are those of the question', async () => {
     ['Anna', '1535'],
     ['Carl', '110'],
   ]);
+});
+
+test('a list shows the row of each key, where two lead to one table', async () => {
+  const answer = await company.ask('list transfers');
+  expect(answer).toContain('| source | destination |');
+  expect(tableOf(answer).map((row) => row.slice(1, 3))).toEqual(Array(3).fill(['Hamburg', 'Lyon']));
+});
+
+test.each([
+  ['transfers by warehouse', [['Hamburg', '3']]],
+  ['how many transfers for Lyon', [['0']]],
+  ['how many warehouses have transfers', [['1']]],
+])('the answer says which of two keys it takes: %s', async (question, rows) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain('warehouses: those of source, not of destination');
+  expect(tableOf(answer)).toEqual(rows);
+});
+
+test.each(['how many transfers to Lyon', 'list transfers from Hamburg', 'transfers without warehouse'])(
+  'a word that bears on one of two keys is asked back about: %s',
+  async (question) => {
+    expect(await company.ask(question)).toContain('could not place');
+  },
+);
+
+test('rows that either of two keys refers to have such rows', async () => {
+  expect(tableOf(await company.ask('list warehouses without transfers'))).toEqual([['Oslo']]);
 });

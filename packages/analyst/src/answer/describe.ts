@@ -1,6 +1,7 @@
 import type { Intent } from '../meaning/intent.ts';
 import { comparisonLabel } from '../question/comparisons.ts';
 import { isPlanned } from '../schema/roles.ts';
+import { type ForeignKey, keysOfMany, type Schema } from '../schema/schema.ts';
 import { type Grain, spanLabel } from '../words/grains.ts';
 import { spoken } from '../words/words.ts';
 
@@ -18,6 +19,25 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
     ...(shape === 'list' && orderBy && limited ? [`${orderBy.descending ? 'highest' : 'lowest'} ${orderBy.label} first`] : []),
   ];
   return parts.join(', ');
+}
+
+/** The keys that were taken where two of a row lead to one table. */
+export function keysAssumed({ base, dimensions, conditions, rate, quantity, distinct, span, orderBy }: Intent, schema: Schema): string[] {
+  const used = [
+    ...dimensions.flatMap((one) => (one.kind === 'column' ? [one.table] : [])),
+    ...[...conditions, ...(rate ?? []), quantity?.value, quantity?.per, orderBy?.column].flatMap((one) => one?.tables ?? []),
+    ...(span ? [span.table] : []),
+  ];
+  const counted = base.foreignKeys.find(({ column }) => column === distinct?.column);
+  const others = base.foreignKeys.filter(({ table, column }) => table === counted?.table && column !== counted.column);
+  const keys = [
+    ...(counted && others.length > 0 ? [{ key: counted, others }] : []),
+    ...[...new Set(used)].flatMap((table) => keysOfMany(schema, base, table)),
+  ];
+  const nameOf = ({ column }: ForeignKey) => spoken(column.replace(/_id$/i, ''));
+  return [
+    ...new Set(keys.map((one) => `${spoken(one.key.table)}: those of ${nameOf(one.key)}, not of ${one.others.map(nameOf).join(' or ')}`)),
+  ];
 }
 
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);

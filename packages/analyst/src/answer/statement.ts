@@ -2,7 +2,17 @@ import type { Dimension, Intent, Span, Unit } from '../meaning/intent.ts';
 import { columnDimension, isLabelOf, labelDimension } from '../question/groups.ts';
 import type { ColumnSql } from '../schema/expression.ts';
 import { isMoney, labelColumn } from '../schema/roles.ts';
-import { type ColumnKind, columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import {
+  type ColumnKind,
+  columnName,
+  columnOf,
+  type ForeignKey,
+  type Path,
+  pathTo,
+  type Schema,
+  type Table,
+  tableOf,
+} from '../schema/schema.ts';
 import { type Period, periodSql, type TimeGroup } from '../words/grains.ts';
 import { pluralOf, spoken, stemsOfName } from '../words/words.ts';
 
@@ -173,9 +183,10 @@ function listStatement(intent: Intent, schema: Schema): Statement {
   const displayed = displayedColumns(intent.base, schema).slice(0, mostColumns);
   const computed = intent.quantity && intent.quantity.column === undefined ? [intent.quantity] : [];
   const columns = [
-    ...displayed.map(({ table, column, kind, lastName }) =>
-      displayedSql(tables.column(table, column), kind, lastName && tables.column(table, lastName)),
-    ),
+    ...displayed.map(({ table, column, kind, lastName, key }) => {
+      const of = (name: string) => (key ? tables.along([key], name) : tables.column(table, name));
+      return displayedSql(of(column), kind, lastName && of(lastName));
+    }),
     ...computed.map(({ value, per }) =>
       per ? `round(100.0 * (${value.sql(tables.column)}) / nullif(${per.sql(tables.column)}, 0), 1)` : value.sql(tables.column),
     ),
@@ -202,6 +213,8 @@ interface DisplayedColumn {
   readonly column: string;
   readonly kind: ColumnKind;
   readonly lastName?: string | undefined;
+  /** The key of the base that leads to its row; two keys may lead to one table. */
+  readonly key?: ForeignKey;
   readonly title: string;
 }
 
@@ -215,7 +228,7 @@ function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
       const key = base.foreignKeys.find(({ column }) => column === name);
       const target = key && tableOf(schema, key.table);
       const label = target && target !== base ? labelDimension(target) : undefined;
-      if (label) return [{ ...label, kind: label.type, title: spoken(name.replace(/_id$/, '')) }];
+      if (key && label) return [{ ...label, kind: label.type, key, title: spoken(name.replace(/_id$/, '')) }];
       return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
     });
   const [first] = base.columns;
@@ -242,8 +255,9 @@ function whereSql({ conditions, span }: Intent, tables: Tables, withSpan: boolea
   return all.length > 0 ? `where ${all.join(' and ')}` : '';
 }
 
-/** Tables of a statement: the base, and those that are joined along keys. */
+/** Tables of a statement: the base, and those that are joined along keys; a table is joined once for each way that leads to it. */
 class Tables {
+  /** By the keys that lead from the base to them. */
   readonly #aliases = new Map<string, string>();
   readonly #joins: string[] = [];
   readonly #base: Table;
@@ -252,7 +266,7 @@ class Tables {
   constructor(base: Table, schema: Schema) {
     this.#base = base;
     this.#schema = schema;
-    this.#aliases.set(base.name, 't0');
+    this.#aliases.set('', 't0');
   }
 
   /** The column by which the rows of a table differ: the one that keys refer to. */
@@ -261,26 +275,26 @@ class Tables {
     return path?.at(-1)?.references ?? columns.find((column) => column.name === 'id')?.name;
   }
 
-  column: ColumnSql = (table, column) => `${this.#alias(table)}.${columnName(column)}`;
+  column: ColumnSql = (table, column) => {
+    const path = pathTo(this.#schema, this.#base, table);
+    if (!path) throw new Error(`no key leads from ${this.#base.name} to ${table}`);
+    return this.along(path, column);
+  };
 
-  #alias(name: string): string {
-    const known = this.#aliases.get(name);
-    if (known) return known;
-    let from = this.#base.name;
-    for (const key of pathTo(this.#schema, this.#base, name) ?? []) {
-      if (!this.#aliases.has(key.table)) this.#join(from, key.table, key.column, key.references);
-      from = key.table;
-    }
-    const alias = this.#aliases.get(name);
-    if (!alias) throw new Error(`no key leads from ${this.#base.name} to ${name}`);
-    return alias;
-  }
+  along = (path: Path, column: string): string => `${this.#alias(path)}.${columnName(column)}`;
 
-  #join(from: string, to: string, column: string, references: string): void {
+  #alias(path: Path): string {
+    const way = path.map((key) => `${key.column} ${key.table}`).join(', ');
+    const known = this.#aliases.get(way);
+    const key = path.at(-1);
+    if (known || !key) return known as string;
+    const from = this.#alias(path.slice(0, -1));
     const alias = `t${this.#aliases.size}`;
-    const on = `${alias}.${columnName(references)} = ${this.#aliases.get(from)}.${columnName(column)}`;
-    this.#joins.push(`left join ${tableOf(this.#schema, to)?.written} ${alias} on ${on}`);
-    this.#aliases.set(to, alias);
+    this.#joins.push(
+      `left join ${tableOf(this.#schema, key.table)?.written} ${alias} on ${alias}.${columnName(key.references)} = ${from}.${columnName(key.column)}`,
+    );
+    this.#aliases.set(way, alias);
+    return alias;
   }
 
   get sql(): string {

@@ -4,7 +4,7 @@ import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts
 import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, endDate, labelColumn, labelColumns, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
-import { columnOf, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { columnOf, keysOfMany, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
 
@@ -52,7 +52,8 @@ interface PlacedValue {
 function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubject: boolean): PlacedValue | undefined {
   const value = valueAt(pass, at);
   const before = value && placed.findLast((one) => isSameColumn(one.value, value));
-  if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value))) pass.refuse(at);
+  if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value) || isOneEnd(pass, at, value)))
+    pass.refuse(at);
   const exclusion = value && (negationOf(pass, at) ?? exclusionBefore(pass, placed.at(-1), { at, value }));
   const isBoth = placed.some(
     (one) => value && isSameColumn(one.value, value) && (one.exclusion === undefined) !== (exclusion === undefined),
@@ -71,6 +72,10 @@ const isOfOtherRows = (pass: Pass, at: number, { table }: Value): boolean => {
   const tables = pass.tiles[at + 1]?.tables ?? [];
   return tables.length > 0 && tables.every((one) => !pathTo(pass.schema, one, table));
 };
+
+/** `transfers to Lyon`: two keys lead to warehouses, and nothing says which of them is the one to it. */
+const isOneEnd = (pass: Pass, at: number, { table }: Value): boolean =>
+  /^(to|into|from|towards?)$/.test(pass.tiles[at - 1]?.words.at(-1)?.lower ?? '') && keysOfMany(pass.schema, pass.base, table).length > 0;
 
 /** `has not taken any vacation` has taken none, which is no other kind of leave. */
 const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
@@ -303,8 +308,9 @@ export function partConditions(pass: Pass): Placed[] {
 export function missingConditions(pass: Pass): Placed[] {
   return pass.find('without', 'not').flatMap((at) => {
     const next = pass.beside(at, 1);
-    const key = pass.tiles[next]?.tables.flatMap((table) => pass.base.foreignKeys.find((one) => one.table === table.name) ?? [])[0];
-    if (!key || pass.isUsed(next)) return [];
+    const keys = pass.tiles[next]?.tables.map((table) => pass.base.foreignKeys.filter((one) => one.table === table.name)) ?? [];
+    const [key, ...more] = keys.find(({ length }) => length > 0) ?? [];
+    if (!key || more.length > 0 || pass.isUsed(next)) return [];
     pass.use(at, next);
     return [
       {

@@ -1,7 +1,7 @@
 import { tablesOfTerms } from '../meaning/candidates.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
-import type { Condition } from '../schema/expression.ts';
+import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { beginDate } from '../schema/roles.ts';
 import { columnName, pathTo, type Table } from '../schema/schema.ts';
 import { type Period, periodSql, spanLabel } from '../words/grains.ts';
@@ -46,14 +46,16 @@ interface Within extends Period {
 }
 
 function relatedCondition(child: Table, base: Table, isThere: boolean, within: Within | undefined): Condition | undefined {
-  const key = child.foreignKeys.find(({ table }) => table === base.name);
-  if (!key) return undefined;
+  // Transfers from a warehouse and to it are both its own.
+  const keys = child.foreignKeys.filter(({ table }) => table === base.name);
+  if (keys.length === 0) return undefined;
   const days = within ? periodSql(within, `w.${columnName(within.day)}`) : [];
-  const met = (own: string) => [`w.${columnName(key.column)} = ${own}`, ...days].join(' and ');
+  const met = (of: ColumnSql) =>
+    [`(${keys.map((key) => `w.${columnName(key.column)} = ${of(base.name, key.references)}`).join(' or ')})`, ...days].join(' and ');
   return {
     key: `related ${child.name}`,
     label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${within ? ` ${spanLabel(within)}` : ''}`,
     tables: [base.name],
-    sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of(base.name, key.references))})`,
+    sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of)})`,
   };
 }

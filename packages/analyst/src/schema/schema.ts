@@ -67,7 +67,9 @@ export function withKeysByName(schema: Schema): Schema {
       const there = tableOf(schema, target);
       return there && columnOf(there, references);
     });
-    return { ...table, foreignKeys: [...known, ...guessed] };
+    // Where two keys lead to one table, people mean the first column more often: the source, or who sold and not who wrote it down.
+    const position = ({ column }: ForeignKey) => table.columns.findIndex(({ name }) => name === column);
+    return { ...table, foreignKeys: [...known.toSorted((a, b) => position(a) - position(b)), ...guessed] };
   });
 }
 
@@ -80,7 +82,7 @@ function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: str
 }
 
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */
-type Path = readonly ForeignKey[];
+export type Path = readonly ForeignKey[];
 
 export const pathTo = (schema: Schema, from: Table, to: string): Path | undefined => pathsFrom(schema, from).get(to);
 
@@ -101,6 +103,16 @@ function pathsFrom(schema: Schema, from: Table): ReadonlyMap<string, Path> {
     }
   paths.set(from.name, reached);
   return reached;
+}
+
+/** The keys on the way to a table beside which another key leads to the same rows: a transfer has two warehouses. */
+export function keysOfMany(schema: Schema, from: Table, to: string): { key: ForeignKey; others: readonly ForeignKey[] }[] {
+  let owner: Table | undefined = from;
+  return (pathTo(schema, from, to) ?? []).flatMap((key) => {
+    const others = (owner?.foreignKeys ?? []).filter((one) => one.table === key.table && one.column !== key.column);
+    owner = tableOf(schema, key.table);
+    return others.length > 0 ? [{ key, others }] : [];
+  });
 }
 
 /** Every table that rows of the base lead to, itself and the nearest ones first. */
