@@ -129,7 +129,8 @@ function readColumn(written: string, rest: string): Column | undefined {
   const [name] = partsOf(written);
   if (type === undefined || name === undefined) return undefined;
   // Types with a list of labels are the organization's own.
-  return { name, kind: rest.includes(", one of '") ? 'text' : kindOf(type.trim()) };
+  const kind = rest.includes(", one of '") ? 'text' : kindOf(type.trim());
+  return { name, kind, ...(kind === 'date' && /^timestamp/i.test(type) && { hasTime: true as const }) };
 }
 
 const leadsTo = ' refers to ';

@@ -2,9 +2,9 @@ import { candidatesOfConcept } from '../meaning/candidates.ts';
 import type { Day } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { concepts } from '../schema/concepts.ts';
-import type { Condition } from '../schema/expression.ts';
+import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { dueDate, endDate } from '../schema/roles.ts';
-import { tableOf } from '../schema/schema.ts';
+import { type Schema, tableOf } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 import { negationOf, notCalledOff, type Placed } from './conditions.ts';
 
@@ -37,6 +37,7 @@ export function lateConditions(pass: Pass): Placed[] {
   pass.use(...noun);
   const [dueName, endName] = [spoken(due.column), spoken(end.column)];
   const tables = [due.table, end.table];
+  const compare = comparisonOf(pass.schema, end, due);
   if (onTime)
     return [
       {
@@ -45,7 +46,7 @@ export function lateConditions(pass: Pass): Placed[] {
           key: 'late',
           label: `${endName} not after ${dueName}`,
           tables,
-          sql: (of) => `${of(end.table, end.column)} <= ${of(due.table, due.column)}`,
+          sql: (of) => compare(of, '<='),
         },
       },
     ];
@@ -57,7 +58,7 @@ export function lateConditions(pass: Pass): Placed[] {
           key: 'late',
           label: `${endName} after ${dueName}`,
           tables,
-          sql: (of) => `${of(end.table, end.column)} > ${of(due.table, due.column)}`,
+          sql: (of) => compare(of, '>'),
         },
       },
     ];
@@ -68,6 +69,13 @@ export function lateConditions(pass: Pass): Placed[] {
     sql: (of) => `${of(end.table, end.column)} is null and ${of(due.table, due.column)} < current_date`,
   };
   return [waiting, ...notCalledOff(pass, pass.base)].map((condition) => ({ at, condition }));
+}
+
+/** Rows that end in the course of the day on which they are due are not late: times are compared where both columns have one, else days. */
+function comparisonOf(schema: Schema, end: Day, due: Day): (of: ColumnSql, operator: string) => string {
+  const hasTime = ({ table, column }: Day) => tableOf(schema, table)?.columns.find(({ name }) => name === column)?.hasTime;
+  const unit = hasTime(end) && hasTime(due) ? '' : '::date';
+  return (of, operator) => `${of(end.table, end.column)}${unit} ${operator} ${of(due.table, due.column)}${unit}`;
 }
 
 /** Tables without a day of payment have unpaid rows: those past their due date are overdue. */

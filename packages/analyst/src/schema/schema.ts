@@ -6,6 +6,8 @@ export type ColumnKind = 'number' | 'text' | 'date' | 'boolean' | 'other';
 export interface Column {
   readonly name: string;
   readonly kind: ColumnKind;
+  /** A day with a time. */
+  readonly hasTime?: true;
 }
 
 export interface ForeignKey {
