@@ -9,6 +9,10 @@ beforeAll(async () => {
     create table orders (order_id int primary key, customer_id int references customers, status text, total numeric, order_date date);
     insert into orders values (1, 1, 'shipped', 1000, current_date), (2, 2, 'shipped', 530, current_date), (3, 3, 'shipped', 70, current_date),
       (4, 4, 'shipped', 40, current_date), (5, 1, 'shipped', 5, current_date);
+    create table members (id int primary key, full_name text);
+    insert into members values (1, 'Alder'), (2, 'Birch');
+    create table loans (id int primary key, member_id int references members, fine numeric, loaned_on date);
+    insert into loans values (1, 1, 100, current_date), (2, 2, 50, current_date), (3, null, 25, current_date), (4, null, 25, current_date), (5, null, 25, current_date);
     create table warehouses (id int primary key, name text);
     create table transfers (id int primary key, source_id int references warehouses, destination_id int references warehouses, quantity int);
     insert into warehouses values (1, 'Hamburg'), (2, 'Lyon'), (3, 'Oslo');
@@ -66,4 +70,27 @@ test.each(['how many transfers to Lyon', 'list transfers from Hamburg', 'transfe
 
 test('rows that either of two keys refers to have such rows', async () => {
   expect(tableOf(await company.ask('list warehouses without transfers'))).toEqual([['Oslo']]);
+});
+
+test.each([
+  ['how many members have at least 1 loan', [['2']]],
+  [
+    'members with at least 1 loan',
+    [
+      ['Alder', '1'],
+      ['Birch', '1'],
+    ],
+  ],
+  ['average number of loans per member', [['1.00']]],
+  ['which member has the most loans', [['Alder', '1']]],
+  [
+    'how many loans by member',
+    [
+      [null, '3'],
+      ['Alder', '1'],
+      ['Birch', '1'],
+    ],
+  ],
+])('rows that refer to no member are not those of one: %s', async (question, rows) => {
+  expect(tableOf(await company.ask(question))).toEqual(rows);
 });

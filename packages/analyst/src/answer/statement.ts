@@ -96,7 +96,7 @@ function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: 
   const dimensions = intent.dimensions.map((dimension) => dimensionSql(dimension, intent, tables));
   const numbers = numbersSql(intent, tables);
   const having = havingSql(intent, numbers[0] as string, tables);
-  const where = whereSql(intent, tables, intent.versus === undefined);
+  const where = whereSql(intent, tables, intent.versus === undefined, ownerSql(intent, schema, tables));
   const keys = intent.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
   const groups = [...dimensions, ...keys].join(', ');
   const { day } = intent;
@@ -118,6 +118,17 @@ function havingSql({ having }: Intent, number: string, tables: Tables): string {
   if ('sql' in having) return `having ${number} ${having.sql(tables.column)}`;
   const { operator, number: limit, to } = having;
   return to === undefined ? `having ${number} ${operator} ${limit}` : `having ${number} between ${limit} and ${to}`;
+}
+
+/** Orders without a customer are no customer: they are not counted or ranked as one, nor a part of an average per customer. */
+function ownerSql({ base, dimensions, ofGroups, having, limited, order, share }: Intent, schema: Schema, tables: Tables): string[] {
+  const isRanked = limited && order !== 'time' && !share;
+  if (!ofGroups && !having && !isRanked) return [];
+  return dimensions.flatMap((dimension) => {
+    const table = dimension.kind === 'column' && dimension.table !== base.name ? tableOf(schema, dimension.table) : undefined;
+    const key = table && dimension.kind === 'column' && isLabelOf(table, dimension) ? tables.key(table) : undefined;
+    return table && key !== undefined ? [`${tables.column(table.name, key)} is not null`] : [];
+  });
 }
 
 /** Two rows with the same name are two groups. */
@@ -250,8 +261,8 @@ function spanSql({ table, column, until, period }: Span, tables: Tables): string
 }
 
 /** The rows that count. With two spans each number filters its own span. */
-function whereSql({ conditions, span }: Intent, tables: Tables, withSpan: boolean): string {
-  const all = [...conditions.map(({ sql }) => sql(tables.column)), ...(span && withSpan ? spanSql(span, tables) : [])];
+function whereSql({ conditions, span }: Intent, tables: Tables, withSpan: boolean, more: readonly string[] = []): string {
+  const all = [...conditions.map(({ sql }) => sql(tables.column)), ...(span && withSpan ? spanSql(span, tables) : []), ...more];
   return all.length > 0 ? `where ${all.join(' and ')}` : '';
 }
 
