@@ -203,6 +203,11 @@ test.each([
   [undefined, leapDay, '2028-01-01..2028-02-29', '2027-01-01..2027-02-28'],
   ['this month', firstOfMonth, '2026-03-01..2026-03-01', '2026-02-01..2026-02-01'],
   ['last year', firstWeek, '2027-01-01..2027-01-02', '2026-01-01..2026-01-02'],
+  ['this month', '2026-05-30', '2026-05-01..2026-05-30', '2026-04-01..2026-04-30'],
+  ['this month', '2026-05-31', '2026-05-01..2026-05-31', '2026-04-01..2026-04-30'],
+  ['this month', '2026-03-28', '2026-03-01..2026-03-28', '2026-02-01..2026-02-28'],
+  ['this quarter', '2026-05-30', '2026-04-01..2026-05-30', '2026-01-01..2026-02-28'],
+  ['this year', '2028-02-28', '2028-01-01..2028-02-28', '2027-01-01..2027-02-28'],
 ])('growth over %s on %s is against as many days of the span before', async (text, today, now, before) => {
   const spans = lastToTheSameDay(text === undefined ? undefined : periodsOf(wordsOf(text))[0]);
   expect(spans && [await daysOf(spans.now, today), await daysOf(spans.before, today)]).toEqual([now, before]);

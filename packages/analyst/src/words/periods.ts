@@ -278,6 +278,7 @@ export function lastToTheSameDay(period: Period | undefined): { now: Period; bef
       : grains.find((one) => new RegExp(`^(this|current|last|previous|past) ${one}( so far)?$`).test(period.label));
   if (!grain || grain === 'day') return undefined;
   const now = { label: `this ${grain} so far`, from: start(grain), to: tomorrow };
-  const to = `(current_date + interval '1 day' - ${interval(1, grain)})::date`;
+  // The 30th of a month is set beside the 30th, or the last day, of the one before, and its end is the day after.
+  const to = `(current_date - ${interval(1, grain)} + interval '1 day')::date`;
   return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
 }
