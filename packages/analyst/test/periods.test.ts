@@ -157,7 +157,12 @@ test.each([
 
 test.each([
   ['due on 3 december', '2026-11-23', '2026-12-03..2026-12-03'],
-  ['due in march', '2026-11-23', '2026-03-01..2026-03-31'],
+  ['due in march', '2026-11-23', '2027-03-01..2027-03-31'],
+  ['due in january', '2026-11-25', '2027-01-01..2027-01-31'],
+  ['due in january', '2026-05-01', '2026-01-01..2026-01-31'],
+  ['due in september', '2026-11-25', '2026-09-01..2026-09-30'],
+  ['due between november and january', '2026-11-25', '2026-11-01..2027-01-31'],
+  ['due between january and june', '2026-11-25', '2026-01-01..2026-06-30'],
   ['due before 3 december', '2026-11-23', '..2026-12-02'],
   ['due in december', firstWeek, '2026-12-01..2026-12-31'],
 ])('of what is planned ahead, %s on %s may be a day that comes', async (text, today, days) => {

@@ -98,8 +98,7 @@ function yearAfter(words: readonly Word[], at: number): Year | undefined {
 function spanOfPart(part: PartOfYear, year: Year | undefined): CalendarSpan {
   const { first, months: count, day } = part;
   const inYear = (from: string) => `(${from} + interval '${first - 1} months${day === undefined ? '' : ` ${day - 1} days`}')::date`;
-  const thisYear = inYear(start('year'));
-  const from = year ? inYear(year.from) : `(case when ${thisYear} ${hasBegun} ${thisYear} else ${yearBefore(thisYear)} end)`;
+  const from = year ? inYear(year.from) : lastBegun(inYear(start('year')));
   return {
     label: year ? `${part.label} ${/^the/.test(part.label) ? 'of ' : ''}${year.label}` : part.label,
     from,
@@ -112,6 +111,12 @@ function spanOfPart(part: PartOfYear, year: Year | undefined): CalendarSpan {
 }
 
 const hasBegun = '<= current_date then';
+
+/** The last one that has begun; that of the next year has where `withComing` moves the limit. */
+function lastBegun(thisYear: string): string {
+  const nextYear = `(${thisYear} + interval '1 year')::date`;
+  return `(case when ${nextYear} ${hasBegun} ${nextYear} when ${thisYear} ${hasBegun} ${thisYear} else ${yearBefore(thisYear)} end)`;
+}
 
 /** A month or day without a year may also come in the next six months, where rows are planned ahead. */
 export function withComing<T extends Period>(period: T): T {
