@@ -5,7 +5,7 @@ import type { Value, ValueIndex } from '../schema/value-index.ts';
 import { grainOf, type Period, type TimeGroup } from '../words/grains.ts';
 import { spansIn } from '../words/periods.ts';
 import { isFiller, type Tag, tagsOf } from '../words/phrases.ts';
-import { numberOf, type Word } from '../words/words.ts';
+import { signedNumberOf, type Word } from '../words/words.ts';
 
 export interface ColumnMeaning {
   readonly table: Table;
@@ -117,7 +117,7 @@ function tileOf(words: readonly Word[], at: number, { schema, index, conceptsOf,
     concepts: named,
     isFiller: single && isFiller(word.lower),
   };
-  const [grain, number] = single ? [word.stem === 'weekday' ? ('weekday' as const) : grainOf(word), numberOf(word.lower)] : [];
+  const [grain, number] = single ? [word.stem === 'weekday' ? ('weekday' as const) : grainOf(word), signedNumberOf(word.lower)] : [];
   return { ...tile, ...(grain && { grain }), ...(number !== undefined && { number }) };
 }
 

@@ -35,7 +35,7 @@ export function orderOf(pass: Pass): Order | undefined {
 
 /** The number beside the superlative, or before what is ranked: the 5 customers who spend the most. */
 function numberOfOrder(pass: Pass, at: number): number | undefined {
-  const isFree = (one: number) => pass.tiles[one]?.number !== undefined && !pass.isUsed(one) && !pass.tiles[one]?.isFiller;
+  const isFree = (one: number) => (pass.tiles[one]?.number ?? -1) >= 0 && !pass.isUsed(one) && !pass.tiles[one]?.isFiller;
   const isRanked = (one: number) =>
     (pass.tiles[one + 1]?.tables.length ?? 0) > 0 && !pass.has(one - 1, 'over') && !pass.has(one - 1, 'atLeast');
   return [at - 1, at + 1].find(isFree) ?? [...pass.tiles.keys()].find((one) => isFree(one) && isRanked(one));

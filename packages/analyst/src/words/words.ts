@@ -7,12 +7,18 @@ export interface Word {
   readonly stem: string;
 }
 
+/** A number below zero: its sign stands at the begin of a word. */
+const negative = /(?<=^|[\s(=$€£])[-−][$€£]?\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}-]|[.,]\d)/u;
+const unsigned = /\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/u;
+const word = new RegExp(`${negative.source}|${unsigned.source}`, 'gu');
+
 /** Words, numbers and dates of a text, in order; other characters are ignored. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
-  return [
-    ...spelledOut(text).matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu),
-  ].map(([match]) => {
-    const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
+  return [...spelledOut(text).matchAll(word)].map(([match]) => {
+    const clean = match
+      .replace(/^[-−][$€£]?/, '-')
+      .replace(/[.'’-]+$/, '')
+      .replace(/['’]s$/, '');
     const lower = clean.toLowerCase().replaceAll('’', "'");
     return { text: clean, lower, stem: stemOf(lower) };
   });
@@ -24,6 +30,7 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
   [/<=|≤/g, ' at most '],
   [/>/g, ' over '],
   [/</g, ' under '],
+  [/\b(over|above|below|under|than|least|most)\s+[-−]\s+(?=[$€£]?\d)/gi, '$1 -'],
   [/%/g, ' percent '],
   [/\b(did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t\b/gi, ' not '],
   [/\bcannot\b/gi, ' not '],
@@ -40,9 +47,18 @@ const smallNumbers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'ei
 /** Larger numbers are not counts. */
 const largestCount = 1e15;
 
-/** The number that a word names in digits, or in letters up to twelve. */
+/** `1.000` is a thousand to some readers, and one to others. */
+const isAmbiguous = (word: string) => /^[1-9]\d{0,2}(\.\d{3})+[km]?$/.test(word);
+
+/** As `numberOf`, also below zero. */
+export const signedNumberOf = (word: string): number | undefined => {
+  const number = numberOf(word.replace(/^-/, ''));
+  return number !== undefined && word.startsWith('-') ? -number : number;
+};
+
+/** The number that a word names in digits, or in letters up to twelve; undefined where its point may divide thousands. */
 export function numberOf(word: string | undefined): number | undefined {
-  if (word === undefined) return undefined;
+  if (word === undefined || isAmbiguous(word)) return undefined;
   if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?)[km]?$/.test(word)) {
     const number = Number(word.replaceAll(/[,km]/g, '')) * (word.endsWith('k') ? 1e3 : word.endsWith('m') ? 1e6 : 1);
     return number < largestCount ? number : undefined;
