@@ -6,9 +6,10 @@ import { displayed, fenced, messageReply, type Outcome, type Output, present, ty
 import { statementOf } from './answer/statement.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
+import { columnTitle } from './question/conditions.ts';
 import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
-import { valueIndexOf } from './schema/value-index.ts';
+import { type Value, valueIndexOf } from './schema/value-index.ts';
 import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
 
 /** The end of every answer, so that no reader mistakes it for that of a language model. */
@@ -99,8 +100,16 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
 function doubtOf({ unused, partly, tiles }: Interpretation): string {
   const understood = partly && unused.length < tiles.length ? `. I understood: ${understoodOf(partly)}` : '';
   if (unused.length === 0) return `I did not understand that as a question about the data that I can see${understood}`;
-  const names = unused.map(({ words }) => `“${words.map(({ text }) => text).join(' ')}”`);
+  const names = unused.map(({ words, values }) => `“${words.map(({ text }) => text).join(' ')}”${columnsWith(values)}`);
   return `I could not place ${names.join(', ')}${understood}`;
+}
+
+const mostColumnsNamed = 3;
+
+/** The columns that hold a value, where several do and none is named. */
+function columnsWith(values: readonly Value[]): string {
+  const columns = [...new Set(values.map(columnTitle))];
+  return columns.length < 2 || columns.length > mostColumnsNamed ? '' : ` (${columns.join(' or ')})`;
 }
 
 interface Scene {

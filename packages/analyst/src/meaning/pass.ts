@@ -1,4 +1,4 @@
-import { reachable, type Schema, type Table } from '../schema/schema.ts';
+import { pathTo, reachable, type Schema, type Table } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import type { Tag } from '../words/phrases.ts';
 import type { ColumnMeaning, Tile } from './tiles.ts';
@@ -13,6 +13,7 @@ export class Pass {
   readonly hasContext: boolean;
   /** The base and the tables along its keys, the nearest ones first. */
   readonly tables: readonly Table[];
+  readonly #distances = new Map<string, number>();
   readonly #used = new Set<number>();
   readonly #refused = new Set<number>();
   readonly assumed: string[] = [];
@@ -48,6 +49,13 @@ export class Pass {
   mentions = (...tags: readonly Tag[]): boolean => this.tiles.some((tile) => tile.tags.some((tag) => tags.includes(tag)));
 
   reaches = (name: string): boolean => this.tables.some((table) => table.name === name);
+
+  /** The number of keys that lead to a table. */
+  distance(name: string): number {
+    const distance = this.#distances.get(name) ?? pathTo(this.schema, this.base, name)?.length ?? Number.POSITIVE_INFINITY;
+    this.#distances.set(name, distance);
+    return distance;
+  }
 
   /** The meaning that is in the nearest table. */
   nearest<T extends { readonly table: Table }>(meanings: readonly T[]): T | undefined {

@@ -37,7 +37,7 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
   const order = orderOf(pass);
   const subject = subjectOf(pass, candidate, order);
   const dimensions = dimensionsOf(pass, subject?.dimensions ?? []);
-  const placed = conditionsOf(pass, candidate, dimensions.length > 0);
+  const placed = conditionsOf(pass, candidate, dimensions);
   const figure = figureOf(pass, candidate, dimensions, order);
   if (!figure || isOtherFigure(pass, candidate, figure, placed) || (subject && !order && negatesRows(pass, candidate))) return failed(pass);
   const related = candidate.quantity || candidate.subject ? [] : relatedOf(pass);
@@ -188,7 +188,8 @@ function explains(pass: Pass): boolean {
   return true;
 }
 
-function conditionsOf(pass: Pass, candidate: Candidate, hasGroups: boolean): conditions.Placed[] {
+function conditionsOf(pass: Pass, candidate: Candidate, dimensions: readonly Dimension[]): conditions.Placed[] {
+  const hasGroups = dimensions.length > 0;
   const isSpanned = pass.tiles.some(({ period }) => period !== undefined);
   const day = isSpanned ? dayOfRows(pass, true)?.at : undefined;
   const late = [
@@ -203,21 +204,29 @@ function conditionsOf(pass: Pass, candidate: Candidate, hasGroups: boolean): con
     ...conditions.missingConditions(pass),
     ...conditions.flagConditions(pass),
     ...conditions.doneConditions(pass, (at) => at === day),
-    ...conditions.valueConditions(pass, (at) => at === day, candidate.subject !== undefined),
+    ...conditions.valueConditions(pass, {
+      isDay: (at) => at === day,
+      ofSubject: candidate.subject !== undefined,
+      preferred: columnsOf(dimensions),
+    }),
     ...((hasGroups && candidate.quantity) || candidate.subject ? [] : numberConditions(pass, hasGroups && !pass.mentions('count'))),
   ];
   return [...placed, ...conditions.nowConditions(pass, placed)];
 }
 
+/** The columns of groups, as conditions name them. */
+export const columnsOf = (dimensions: readonly Dimension[]): string[] =>
+  dimensions.flatMap((one) => (one.kind === 'column' ? [`${one.table}.${one.column}`] : []));
+
 /** The conditions that words ask for, which hold for every figure. */
-export function rowConditions(pass: Pass): conditions.Placed[] {
+export function rowConditions(pass: Pass, preferred: readonly string[]): conditions.Placed[] {
   return [
     ...columnConditions(pass),
     ...lateDaysFirst(pass),
     ...lateConditions(pass),
     ...conditions.termConditions(pass),
     ...conditions.flagConditions(pass),
-    ...conditions.valueConditions(pass),
+    ...conditions.valueConditions(pass, { preferred }),
     ...numberConditions(pass),
   ];
 }

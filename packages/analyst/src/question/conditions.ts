@@ -25,10 +25,10 @@ export function negationOf(pass: Pass, at: number): number | undefined {
  * Values by which rows are filtered: in the table that stands beside the value, else in the nearest one. Rows that are counted for
  * another table leave none out: `customers without cancelled orders` are not those that have any other order.
  */
-export function valueConditions(pass: Pass, isDay: (at: number) => boolean = () => false, ofSubject = false): Placed[] {
+export function valueConditions(pass: Pass, { isDay = () => false, ofSubject = false, preferred = [] }: Surroundings = {}): Placed[] {
   const placed: PlacedValue[] = [];
   for (const at of pass.tiles.keys()) {
-    const match = isDay(at) ? undefined : placedAt(pass, at, placed, ofSubject);
+    const match = isDay(at) ? undefined : placedAt(pass, at, placed, { ofSubject, preferred });
     if (!match) continue;
     const { value, exclusion } = match;
     const still = pass.beside(at, -1);
@@ -41,6 +41,14 @@ export function valueConditions(pass: Pass, isDay: (at: number) => boolean = () 
   return [...groups.values()].map((group) => joinValues(pass, group, ofSubject));
 }
 
+interface Surroundings {
+  /** True for words that name a day. */
+  readonly isDay?: (at: number) => boolean;
+  readonly ofSubject?: boolean;
+  /** The columns, as `customers.country`, by which rows are grouped, or were filtered by the question before. */
+  readonly preferred?: readonly string[];
+}
+
 interface PlacedValue {
   readonly at: number;
   readonly value: Value;
@@ -49,8 +57,13 @@ interface PlacedValue {
 }
 
 /** The value at a position, with the word that leaves it out. */
-function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubject: boolean): PlacedValue | undefined {
-  const value = valueAt(pass, at);
+function placedAt(
+  pass: Pass,
+  at: number,
+  placed: readonly PlacedValue[],
+  { ofSubject, preferred = [] }: Surroundings,
+): PlacedValue | undefined {
+  const value = valueAt(pass, at, preferred);
   const before = value && placed.findLast((one) => isSameColumn(one.value, value));
   if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value) || isOneEnd(pass, at, value)))
     pass.refuse(at);
@@ -85,11 +98,11 @@ const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
 
 const isSameColumn = (a: Value, b: Value): boolean => a.table === b.table && a.column === b.column;
 
-function valueAt(pass: Pass, at: number): Value | undefined {
+function valueAt(pass: Pass, at: number, preferred: readonly string[]): Value | undefined {
   const { values, concepts, tables } = pass.tiles[at] as Tile;
   // `librarians` are the rows, although `librarian` is the role of some of them.
   if (values.length === 0 || (pass.isUsed(at) && concepts.length === 0) || tables.includes(pass.base)) return undefined;
-  const value = chooseValue(pass, at);
+  const value = chooseValue(pass, at, preferred);
   return value && pass.isUsed(at) && value.table !== pass.base.name ? undefined : value;
 }
 
@@ -125,20 +138,38 @@ function valueCondition(values: readonly Value[], excluded: boolean, index: Valu
   };
 }
 
-function chooseValue(pass: Pass, at: number): Value | undefined {
-  const values = pass.tiles[at]?.values ?? [];
-  const beside = [pass.beside(at, 1), pass.beside(at, -1)];
-  const named = values.find(
-    ({ table, column }) =>
-      pass.reaches(table) &&
-      beside.some(
-        (next) =>
-          pass.tiles[next]?.tables.some(({ name }) => name === table) ||
-          pass.tiles[next]?.columns.some((one) => one.table.name === table && one.column.name === column),
-      ),
-  );
-  return named ?? pass.tables.flatMap((table) => values.find((value) => value.table === table.name) ?? [])[0];
+/**
+ * The value in the column or table that stands beside it, else in one that is preferred, else in the nearest table; undefined where several
+ * columns of that table have it.
+ */
+function chooseValue(pass: Pass, at: number, preferred: readonly string[]): Value | undefined {
+  const beside = [pass.tiles[pass.beside(at, 1)], pass.tiles[pass.beside(at, -1)]];
+  const criteria: readonly ((value: Value) => boolean)[] = [
+    ({ table, column }) => beside.some((tile) => tile?.columns.some((one) => one.table.name === table && one.column.name === column)),
+    ({ table }) => beside.some((tile) => tile?.tables.some(({ name }) => name === table)),
+    ({ table, column }) => preferred.includes(`${table}.${column}`),
+  ];
+  let left = (pass.tiles[at]?.values ?? []).filter(({ table }) => pass.reaches(table));
+  const isClear = () => left.every((value) => isSameColumn(value, left[0] as Value));
+  for (const criterion of criteria) {
+    if (isClear()) return left[0];
+    const fitting = left.filter(criterion);
+    if (fitting.length > 0) left = fitting;
+  }
+  const nearest = Math.min(...left.map(({ table }) => pass.distance(table)));
+  left = left.filter(({ table }) => pass.distance(table) === nearest);
+  if (isClear()) return left[0];
+  const [first, ...others] = pass.tables.flatMap(({ name }) => left.filter(({ table }) => table === name)) as [Value, ...Value[]];
+  const isOfOneTable = others.some((one) => one.table === first.table && !isSameColumn(one, first));
+  // A term of business may have taken the words, without their value.
+  if (pass.isUsed(at) && first.table === pass.base.name) pass.refuse(at);
+  if (isOfOneTable || pass.isUsed(at)) return undefined;
+  const columns = others.filter(({ table }) => table !== first.table).map(columnTitle);
+  pass.assumed.push(`${first.value}: the ${columnTitle(first)}, not the ${[...new Set(columns)].join(' or ')}`);
+  return first;
 }
+
+export const columnTitle = ({ table, column }: Value) => `${spoken(column)} of ${spoken(table)}`;
 
 /** `status inactive`, `Warehouse department`: the column that is said with its value, or its table. */
 function columnBeside(pass: Pass, at: number, value: Value): number[] {

@@ -6,7 +6,7 @@ import type { Operation } from '../schema/concepts.ts';
 import { mainNumber } from '../schema/roles.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
-import { type Attempt, isConsistent, rowConditions } from './assemble.ts';
+import { type Attempt, columnsOf, isConsistent, rowConditions } from './assemble.ts';
 import type { Placed } from './conditions.ts';
 import { groupsOf } from './groups.ts';
 import { listOrder, type Order, orderOf } from './order.ts';
@@ -36,7 +36,8 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   const pass = new Pass(tiles, previous.base, schema, index);
   const order = orderOf(pass);
   const groups = [...groupsOf(pass), ...(trendOf(pass) ?? [])];
-  const placed = rowConditions(pass);
+  const preferred = [...columnsOf(groups.length > 0 ? groups : previous.dimensions), ...previous.conditions.map(({ key }) => key)];
+  const placed = rowConditions(pass, preferred);
   const figure = figureOf(pass, previous);
   const dimensions = groups.length > 0 ? groups : keepsGroups(pass, previous, figure) ? previous.dimensions : [];
   const hasTime = dimensions.some(({ kind }) => kind === 'time');
