@@ -142,7 +142,7 @@ const isPartPaid = (pass: Pass, { base, quantity }: Candidate, placed: readonly 
   paidPart(base) !== undefined &&
   quantity?.column === mainNumber(base)?.name &&
   pass.mentions('howMuch') &&
-  placed.some(({ at, condition }) => condition.label.endsWith(' paid') && !pass.tiles[pass.beside(at, 1)]?.tables.includes(base));
+  placed.some(({ at, condition }) => / paid( \(|$)/i.test(condition.label) && !pass.tiles[pass.beside(at, 1)]?.tables.includes(base));
 
 /** `salaries above 60000` are rows; nothing says that they are added up. */
 const isLimitedSum = (
