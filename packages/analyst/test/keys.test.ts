@@ -34,7 +34,7 @@ test('people of the same first name, or of the same name, are two groups where t
 
 test('rows that refer to people show both names', async () => {
   const [first] = tableOf(await company.ask('the largest order'));
-  expect(first?.[0]).toBe('Anna Alder');
+  expect(first?.slice(0, 2)).toEqual(['1', 'Anna Alder']);
   expect(await company.ask('list customers')).toContain('| first name | last name |');
 });
 

@@ -1,8 +1,9 @@
 import type { Dimension, Intent, Span, Unit } from '../meaning/intent.ts';
 import { columnDimension, isLabelOf, labelDimension } from '../question/groups.ts';
 import type { ColumnSql } from '../schema/expression.ts';
-import { isMoney, labelColumn } from '../schema/roles.ts';
+import { isMoney, labelColumn, labelColumns } from '../schema/roles.ts';
 import {
+  type Column,
   type ColumnKind,
   columnName,
   columnOf,
@@ -231,16 +232,18 @@ interface DisplayedColumn {
 
 function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
   const label = labelColumn(base);
-  // Rows without a name are identified by their ids.
+  // Rows without a name are identified by their ids, also by one that is called order_id.
+  const isOwnKey = ({ name }: Column) => /_id$/.test(name) && base.foreignKeys.every(({ column }) => column !== name);
+  const ownKey = labelColumns(base).length === 0 ? base.columns.find(isOwnKey) : undefined;
   const own = base.columns.filter(({ name, kind }) => kind !== 'other' && (name !== 'id' || label?.name === 'id'));
   const displayed = own
     .toSorted((a, b) => Number(b.name === label?.name) - Number(a.name === label?.name))
     .flatMap(({ name, kind }) => {
       const key = base.foreignKeys.find(({ column }) => column === name);
       const target = key && tableOf(schema, key.table);
-      const label = target && target !== base ? labelDimension(target) : undefined;
-      if (key && label) return [{ ...label, kind: label.type, key, title: spoken(name.replace(/_id$/, '')) }];
-      return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
+      const named = target && target !== base ? labelDimension(target) : undefined;
+      if (key && named) return [{ ...named, kind: named.type, key, title: spoken(name.replace(/_id$/, '')) }];
+      return name.endsWith('_id') && name !== ownKey?.name ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
     });
   const [first] = base.columns;
   return displayed.length > 0 || !first ? displayed : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
