@@ -54,7 +54,7 @@ function relatedCondition(child: Table, base: Table, isThere: boolean, within: W
     [`(${keys.map((key) => `w.${columnName(key.column)} = ${of(base.name, key.references)}`).join(' or ')})`, ...days].join(' and ');
   return {
     key: `related ${child.name}`,
-    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${within ? ` ${spanLabel(within)}` : ''}`,
+    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${keys.length > 1 ? ` by ${keys.map(({ column }) => spoken(column)).join(' or ')}` : ''}${within ? ` ${spanLabel(within)}` : ''}`,
     tables: [base.name],
     sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of)})`,
   };
