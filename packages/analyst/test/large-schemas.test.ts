@@ -28,10 +28,10 @@ const schema: Schema = Array.from({ length: tables }, (_, number) => ({
 const longest = `how long ${'created updated started ended '.repeat(14)}`;
 
 test('a question that names many days of many tables has few meanings', () => {
-  const vocabulary = vocabularyOf(schema, { find: () => [], fewOf: () => [], size: 0 });
+  const vocabulary = vocabularyOf(schema, { find: () => [], fewOf: () => [], spellingsOf: () => [], size: 0 });
   const tiles = tilesOf(wordsOf(longest), vocabulary);
   const named = tiles.flatMap((tile) => [...tile.columns, ...tile.days]).length;
-  const candidates = candidatesOf(tiles, schema);
+  const candidates = candidatesOf(tiles, vocabulary);
   expect({ named: named >= 4 * tables, many: candidates.length > 2_000 }).toEqual({ named: true, many: false });
 });
 
