@@ -106,9 +106,10 @@ function doubtOf({ unused, partly, tiles }: Interpretation): string {
 
 const mostColumnsNamed = 3;
 
-/** The columns that hold a value, where several do and none is named. */
+/** The columns of one table that hold a value, where several do and none is named. */
 function columnsWith(values: readonly Value[]): string {
-  const columns = [...new Set(values.map(columnTitle))];
+  const isOneOfSeveral = (a: Value) => values.some((b) => b.table === a.table && b.column !== a.column);
+  const columns = [...new Set(values.filter(isOneOfSeveral).map(columnTitle))];
   return columns.length < 2 || columns.length > mostColumnsNamed ? '' : ` (${columns.join(' or ')})`;
 }
 

@@ -41,6 +41,10 @@ test('a further value is one of the column of the question before', async () => 
   expect(tableOf(await company.ask('and France?', { earlier }))).toEqual([['50']]);
 });
 
+test('a value of tables that the rows do not lead to is asked back about without their columns', async () => {
+  expect(await company.ask('how many flights for Germany')).toMatch(/could not place “Germany”\. I/);
+});
+
 test('of two tables that are as near, the answer says which one it takes', async () => {
   const answer = await company.ask('how many receipts in Germany');
   expect(tableOf(answer)).toEqual([['1']]);
