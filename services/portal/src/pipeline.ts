@@ -93,14 +93,15 @@ export const createPipeline =
     };
     const handle = () => callFor(exchange, () => route.handler({ ...input, session } as never, deps.backends), route.limitMs);
     const reply = route.access === 'everyone' ? limited(exchange, deps, handle) : handle();
-    return await (route.replyToRefusal ? reply.catch((cause: unknown) => replyTo(route, cause, deps.backends)) : reply);
+    const { replyToRefusal } = route;
+    return await (replyToRefusal ? reply.catch((cause: unknown) => replyToRefusal(refusalOf(cause), deps.backends)) : reply);
   };
 
-function replyTo({ replyToRefusal }: PortalRoute, cause: unknown, backends: Backends): Reply {
+/** Throws a fault of ours, which is logged and shown as every other. */
+function refusalOf(cause: unknown): ServiceError {
   const refusal = ServiceError.from(cause);
-  // A fault of ours is logged and shown as every other.
-  if (!replyToRefusal || refusal.definition.http === 500) throw cause;
-  return replyToRefusal(refusal, backends);
+  if (refusal.definition.http === 500) throw cause;
+  return refusal;
 }
 
 async function readInput({ body, method }: PortalRoute, { request }: Exchange): Promise<unknown> {

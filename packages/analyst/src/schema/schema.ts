@@ -69,7 +69,7 @@ export function withKeysByName(schema: Schema): Schema {
       const there = tableOf(schema, target);
       return there && columnOf(there, references);
     });
-    // Where two keys lead to one table, people mean the first column more often: the source, or who sold and not who wrote it down.
+    // People who name a table to which two keys lead mean the first column more often: the source, or who sold and not who wrote it down.
     const position = ({ column }: ForeignKey) => table.columns.findIndex(({ name }) => name === column);
     return { ...table, foreignKeys: [...known.toSorted((a, b) => position(a) - position(b)), ...guessed] };
   });
