@@ -59,9 +59,13 @@ export class CertificateFiles implements Provider {
   }
 
   #begin(tell: () => void): void {
+    if (this.#timer === undefined) {
+      // Nothing was read while nothing listened, as with a client that had no connection for a while.
+      this.#readAgain();
+      this.#timer = setInterval(() => this.#readAgain() && this.#tellAll(), rereadAfterMs).unref();
+    }
     // The library adds a listener before it is ready to be called.
     process.nextTick(tell);
-    this.#timer ??= setInterval(() => this.#readAgain(), rereadAfterMs).unref();
   }
 
   #endIfUnused(): void {
@@ -74,16 +78,21 @@ export class CertificateFiles implements Provider {
     return this.#read.authority ? { caCertificate: this.#read.authority } : null;
   }
 
-  #readAgain(): void {
+  /** Returns true when the files had changed. */
+  #readAgain(): boolean {
     try {
       const next = readFiles(this.#config);
-      if (next.content === this.#read.content) return;
+      const isChanged = next.content !== this.#read.content;
       this.#read = next;
+      return isChanged;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       process.emitWarning(`the certificates of gRPC are still those read before: ${reason}`, { code: 'CERTIFICATES_NOT_READ' });
-      return;
+      return false;
     }
+  }
+
+  #tellAll(): void {
     for (const tell of this.#caListeners) tell(this.#authority());
     for (const tell of this.#identityListeners) tell(this.#read.identity ?? null);
   }
