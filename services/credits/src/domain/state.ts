@@ -45,10 +45,7 @@ export interface Hold {
   amount: number;
   /** The deadline of the answer. The ledger lists open holds that are past it, and never ends one by itself. */
   deadline: number;
-  /**
-   * `refused` and `void` hold no credits and only remember an id: `refused` of a Hold that was refused, `void` of a Release or Settle
-   * that came before its Hold, which is then never granted.
-   */
+  /** `refused` and `void` only remember ids: of a Hold that was refused, and of a Release or Settle before its Hold, which is then never granted. */
   state: 'open' | 'settled' | 'released' | 'refused' | 'void';
   charge: number;
   /** The fingerprint of the Settle, which tells a repeat from a Settle with other contents. */

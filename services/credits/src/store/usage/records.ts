@@ -57,14 +57,13 @@ function recordsOfUserAndAgent(
   latest: string,
   limit: number,
 ): string {
-  const scoped = inScope(scope, params);
   const [day, pageSize] = [`${params.add(latest)}::timestamptz::date`, `${params.add(limit)}::integer`];
   const onDay = `and record.at >= days.day::timestamptz and record.at < (days.day + 1)::timestamptz`;
   return `
     with days as materialized (
       select day, coalesce(sum(sum(queries) filter (where day < ${day})) over (order by day desc), 0)
         - coalesce(sum(queries) filter (where day < ${day}), 0) as later
-      from usage_by_user_agent as kept where ${scoped('kept')} and kept.day <= ${day} group by day
+      from usage_by_user_agent as kept where ${inScope(scope, params)('kept')} and kept.day <= ${day} group by day
     )
     select found.* from days cross join lateral (${records(onDay)}) as found where days.later <= ${pageSize} ${page}`;
 }

@@ -20,9 +20,8 @@ interface TwoFactorRow {
   readonly isConfirmed: boolean;
 }
 
-export async function findTwoFactor(sql: Sql, { organizationId, userId }: UserKey): Promise<TwoFactorRow | undefined> {
-  return (await sql<TwoFactorRow>(findTwoFactorStatement, [organizationId, userId]))[0];
-}
+export const findTwoFactor = async (sql: Sql, { organizationId, userId }: UserKey): Promise<TwoFactorRow | undefined> =>
+  (await sql<TwoFactorRow>(findTwoFactorStatement, [organizationId, userId]))[0];
 
 const findTwoFactorStatement = `
   select secret, confirmed_at is not null as "isConfirmed" from two_factors where organization_id = $1 and user_id = $2`;
@@ -52,26 +51,23 @@ const confirmTwoFactorStatement = `
   where organization_id = $1 and user_id = $2 and secret = $3 and confirmed_at is null returning 1`;
 
 /** Notes that the code of a step was accepted; false if that or a later one was before. */
-export async function takeStep(sql: Sql, { organizationId, userId }: UserKey, step: number): Promise<boolean> {
-  return (await sql(takeStepStatement, [organizationId, userId, step])).length > 0;
-}
+export const takeStep = async (sql: Sql, { organizationId, userId }: UserKey, step: number): Promise<boolean> =>
+  (await sql(takeStepStatement, [organizationId, userId, step])).length > 0;
 
 const takeStepStatement = `
   update two_factors set last_step = $3 where organization_id = $1 and user_id = $2 and last_step < $3 returning 1`;
 
 /** Uses up the recovery code that has one of these hashes; false if it is none of the user's. */
-export async function takeRecoveryCode(sql: Sql, { organizationId, userId }: UserKey, hashes: readonly string[]): Promise<boolean> {
-  return (await sql(takeRecoveryCodeStatement, [organizationId, userId, hashes])).length > 0;
-}
+export const takeRecoveryCode = async (sql: Sql, { organizationId, userId }: UserKey, hashes: readonly string[]): Promise<boolean> =>
+  (await sql(takeRecoveryCodeStatement, [organizationId, userId, hashes])).length > 0;
 
 const takeRecoveryCodeStatement = `
   update two_factors set recovery_hashes = array(select unnest(recovery_hashes) except select unnest($3::text[]))
   where organization_id = $1 and user_id = $2 and recovery_hashes && $3::text[] returning 1`;
 
 /** False if the user had none. */
-export async function removeTwoFactor(sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> {
-  return (await sql(removeTwoFactorStatement, [organizationId, userId])).length > 0;
-}
+export const removeTwoFactor = async (sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> =>
+  (await sql(removeTwoFactorStatement, [organizationId, userId])).length > 0;
 
 const removeTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
 
