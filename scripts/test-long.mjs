@@ -26,9 +26,10 @@ const forms = {
     suites: ['packages/business-data/test/attack.test.ts'],
   },
   gate: {
-    about: '10,000 deep or mixed statements, each name of PostgreSQL in every spelling, and 4,000 questions of any text to the analyst',
-    env: { GATE_STATEMENTS: '10000', BINDER_EVERY_SPELLING: '1', ANALYST_QUESTIONS: '4000' },
-    suites: ['packages/business-data/test/(statement-gate|binder).test.ts', 'packages/analyst/test/any-text.test.ts'],
+    about:
+      '10,000 deep or mixed statements, each name of PostgreSQL in every spelling, and to the analyst 4,000 questions of any text and its evaluation in all wordings',
+    env: { GATE_STATEMENTS: '10000', BINDER_EVERY_SPELLING: '1', ANALYST_QUESTIONS: '4000', ANALYST_EVERY_WORDING: '1' },
+    suites: ['packages/business-data/test/(statement-gate|binder).test.ts', 'packages/analyst/test/(any-text|evaluation).test.ts'],
   },
   cluster: {
     about: 'every whole system on a Redis Cluster of its own',

@@ -19,14 +19,16 @@ interface Report {
 
 const limitMs = 20_000;
 
-/** Asks every wording of one part about one company. */
-export async function evaluate(company: Company, part: Part, { tools, rows }: OpenCompany): Promise<Report> {
+/** Asks the wordings of one part about one company: each, or every so many. */
+export async function evaluate(company: Company, part: Part, { tools, rows }: OpenCompany, every = 1): Promise<Report> {
   const verdicts: Verdict[] = [];
   const failures: string[] = [];
+  let listed = 0;
   for (const question of questionsOf(company, part)) {
+    const wordings = question.wordings.filter(() => listed++ % every === 0);
     const expected: Row[][] = [];
-    for (const sql of [question.sql ?? []].flat()) expected.push(await rows(sql));
-    for (const message of question.wordings) {
+    for (const sql of wordings.length > 0 ? [question.sql ?? []].flat() : []) expected.push(await rows(sql));
+    for (const message of wordings) {
       const { content, answer } = await ask(question, message, tools, company);
       const verdict = judge(question, expected, answer);
       verdicts.push(verdict);

@@ -12,15 +12,19 @@ interface Scores {
   readonly failures: readonly string[];
 }
 
-/** Asks all questions of the parts about every company. */
-export async function evaluateAnalyst(parts: readonly Part[], makeDatabase: MakeDatabase): Promise<Scores> {
+/** Asks the questions of the parts about every company, in all wordings or in every so many of a part. */
+export async function evaluateAnalyst(
+  parts: readonly Part[],
+  makeDatabase: MakeDatabase,
+  every: Partial<Record<Part, number>> = {},
+): Promise<Scores> {
   const scores: Record<Part, Score[]> = { tuned: [], untouched: [], hardening: [] };
   const failures: string[] = [];
   for (const company of ['demonstration', 'clinic', 'library'] as const) {
     const open = await openCompany(company, makeDatabase);
     try {
       for (const part of parts) {
-        const report = await evaluate(company, part, open);
+        const report = await evaluate(company, part, open, every[part]);
         scores[part].push(report.score);
         failures.push(...report.failures);
       }

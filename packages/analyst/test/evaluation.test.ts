@@ -4,9 +4,11 @@ import { floors } from '../evaluation/floors.ts';
 import { evaluateAnalyst } from '../evaluation/index.ts';
 import { reportedIds } from '../evaluation/questions.ts';
 
+const everyWording = Number(process.env['ANALYST_EVERY_WORDING'] ?? 3);
+
 let evaluation: Awaited<ReturnType<typeof evaluateAnalyst>>;
 beforeAll(async () => {
-  evaluation = await evaluateAnalyst(['tuned', 'hardening'], testDatabase);
+  evaluation = await evaluateAnalyst(['tuned', 'hardening'], testDatabase, { hardening: everyWording });
 });
 
 test.each(['tuned', 'hardening'] as const)('the %s part of the evaluation keeps its score', (part) => {
