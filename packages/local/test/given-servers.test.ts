@@ -1,4 +1,14 @@
-import { type TestDatabase, testDatabase, testRedis, testRedisCluster, testSentinel, testSystem } from '@agent-service/testkit';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  ownPostgres,
+  type TestDatabase,
+  testDatabase,
+  testRedis,
+  testRedisCluster,
+  testSentinel,
+  testSystem,
+} from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { provisionGivenDatabase } from '../src/system/provision.ts';
@@ -71,6 +81,30 @@ describe('servers that the operator names', () => {
         "select pg_has_role(current_user, relowner, 'member') as member from pg_class where relname = 'owned'",
       ),
     ).toEqual([{ member: false }]);
+  });
+
+  test('a database on which a system with other secrets runs is refused, and keeps its passwords', async () => {
+    const withPasswords = (folder: string) => writeFileSync(join(folder, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+    const server = await ownPostgres({ beforeStart: withPasswords });
+    const { url } = await testRedis();
+    const envOfOne = await ownEnvironment({ DATABASE_URL: server.url, REDIS_URL: url });
+    const one = await startFakes(envOfOne);
+    const session = new Client({ connectionString: (await environmentOf(one, 'identity'))['DATABASE_URL'] });
+    await session.connect();
+    const envOfOther = await ownEnvironment({ DATABASE_URL: server.url, REDIS_URL: url });
+    await expect(startFakes(envOfOther)).rejects.toMatchObject({
+      name: 'LocalError',
+      message: expect.stringMatching(/DATABASE_URL: another system runs on this database/),
+    });
+    await one.stop();
+
+    // Its own next start is let in beside a session that has stayed, and a system with other secrets when all have ended.
+    const again = await startFakes(envOfOne);
+    await again.stop();
+    await session.end();
+    const other = await startFakes(envOfOther);
+    await other.stop();
+    await server.remove();
   });
 
   test('the wait for a held lock is bounded', async () => {

@@ -11,6 +11,7 @@ const oldestVersion = 150_000;
 const usualLimitMs = 30_000;
 /** PostgreSQL's code for a statement that exceeded statement_timeout: query_canceled. */
 const statementTimeout = '57014';
+const wrongPassword = '28P01';
 
 interface ProvisionOptions {
   readonly services: readonly string[];
@@ -68,6 +69,34 @@ export async function provisionGivenDatabase(url: string, options: ProvisionOpti
   });
 }
 
+/**
+ * Refuses a database on which a system with other secrets runs: that one's roles would get other passwords, and its processes no more
+ * connections. Roles without sessions are those of a system that has ended, whose secrets may be lost.
+ */
+export async function refuseOtherSystem(url: string, options: ProvisionOptions): Promise<void> {
+  const { services, runtimeRoles = [], password } = options;
+  const names = [...services, ...runtimeRoles.map(runtimeRoleName)];
+  const used = await asAdministrator(url, options, async (client) => {
+    const database = await databaseOf(client);
+    const { rows } = await client.query<{ name: string; role: string }>(
+      `select name, role from unnest($1::text[], $2::text[]) as ours (name, role)
+       where exists (select from pg_stat_activity where usename = role and datname = current_database())`,
+      [names, names.map((name) => roleName(database, name))],
+    );
+    return rows;
+  });
+  for (const { name, role } of used) {
+    // Any other failure is met again when the roles are made.
+    const isOurs = await asAdministrator(withRole(url, role, password(name)), options, async () => true).catch(
+      (cause: unknown) => errorCode(cause) !== wrongPassword,
+    );
+    if (isOurs) continue;
+    throw new LocalError(
+      `DATABASE_URL: another system runs on this database, with other secrets than those of this DATA_DIR ("${role}" has sessions). Stop it, start with its DATA_DIR, or name a database of this system's own.`,
+    );
+  }
+}
+
 interface Rights {
   role: string;
   database: string;
@@ -94,8 +123,7 @@ async function makeRoles(client: Client, url: string, { services, runtimeRoles =
   const ownerUrls: Record<string, string> = {};
   await client.query('begin');
   await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
-  const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
-  const database = rows[0]?.name as string;
+  const database = await databaseOf(client);
   const makeOne = async (service: string, name: string): Promise<string> => {
     const role = roleName(database, name);
     await makeRole(client, { database, service, role, password: password(name) });
@@ -110,6 +138,11 @@ async function makeRoles(client: Client, url: string, { services, runtimeRoles =
   }
   await client.query('commit');
   return { urls, ownerUrls };
+}
+
+async function databaseOf(client: Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
+  return rows[0]?.name as string;
 }
 
 interface ServiceRole {

@@ -11,7 +11,7 @@ import { withDatabase } from '../postgres/with-database.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
 import type { ProcessSpec } from '../processes/spec.ts';
 import { prepareRedis } from '../redis/server.ts';
-import { type DatabaseUrls, provisionGivenDatabase, provisionOwnServer } from './provision.ts';
+import { type DatabaseUrls, provisionGivenDatabase, provisionOwnServer, refuseOtherSystem } from './provision.ts';
 import type { Secrets } from './secrets.ts';
 import type { LocalSettings } from './settings.ts';
 
@@ -41,6 +41,7 @@ export async function bringUpDatabase(
   const options = { services, runtimeRoles, password: secrets.databasePassword };
   if (settings.DATABASE_URL) {
     const adminUrl = await checkDatabase(settings.DATABASE_URL);
+    await refuseOtherSystem(settings.DATABASE_URL, options);
     const { urls, ownerUrls, note } = await provisionGivenDatabase(settings.DATABASE_URL, options);
     if (note) report(note);
     return { adminUrl, urls, ownerUrls };
