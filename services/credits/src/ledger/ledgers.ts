@@ -7,7 +7,7 @@ import { applyOperations } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { CreditEvent, Hold, LedgerState, Outcome } from '../domain/state.ts';
 import { addLedger, findLedger, type LoadedState, loadState, lockLedger } from '../store/load.ts';
-import { saveOutcome } from '../store/save.ts';
+import { saveOutcome, writesNothing } from '../store/save.ts';
 
 /** The result of one operation, in the transaction of the caller. */
 interface AppliedOperation {
@@ -64,10 +64,14 @@ export function createLedgers(options: LedgersOptions): Ledgers {
     return loaded && (await trySave(tenant, loaded, operations));
   }
 
-  /** A cached state that is out of date may violate a constraint; the batch then starts over from the loaded state. */
+  /**
+   * A cached state that is out of date may violate a constraint; the batch then starts over from the loaded state. So does a batch that
+   * writes nothing, because only a write compares the stamp.
+   */
   async function tryCached(tenant: Tenant, cached: LoadedState, operations: readonly Operation[]): Promise<Outcome | undefined> {
     try {
-      return await trySave(tenant, cached, operations);
+      const outcome = await trySave(tenant, cached, operations);
+      return outcome && writesNothing(outcome) ? undefined : outcome;
     } catch (cause) {
       cache.delete(tenant);
       if (classifyDatabaseFailure(cause) !== 'item') throw cause;

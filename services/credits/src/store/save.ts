@@ -21,13 +21,17 @@ import type { LoadedState } from './load.ts';
  * the ledger's new stamp; undefined if another process wrote the ledger first; nothing is written then.
  */
 export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: LoadedState, outcome: Outcome): Promise<string | undefined> {
+  if (writesNothing(outcome)) return stamp;
   const parts = partsOf(state.holds, outcome);
-  if (outcome.ledger === null && parts.length === 0) return stamp;
   const all = [outcome.ledger === null ? touchLedger.of([]) : updateLedger.of([outcome.ledger]), ...parts];
   const values = [tenant.organizationId, tenant.environment, stamp, ...all.flatMap((part) => part.values)];
   const [saved] = await sql<{ stamp: string }>(statementOf(all.map(({ kind }) => kind)), values);
   return saved?.stamp;
 }
+
+/** True if an outcome has no rows: it is then saved without a look at the stamp. */
+export const writesNothing = ({ ledger, holds, usage, remembered }: Outcome): boolean =>
+  ledger === null && holds.length + usage.length + remembered.length === 0;
 
 function partsOf(before: ReadonlyMap<string, unknown>, { ledger, users, transfers, holds, usage, remembered }: Outcome): Part[] {
   const newHolds = holds.filter(({ id }) => !before.has(id));
