@@ -5,6 +5,8 @@ import type { Store } from './store.ts';
 export interface Partitions {
   /** Creates the partitions of the months around this time. Costs nothing once they exist. */
   ensure(now: number): Promise<void>;
+  /** Creates the partition of this month alone, for writes that must not depend on whether a later one can be created now. */
+  ensureCurrent(now: number): Promise<void>;
   /**
    * Drops the partitions that ended longer ago than this, each in a transaction with a short lock timeout, and returns their names. The
    * database's clock decides as well, so a process whose clock is ahead drops nothing early.
@@ -33,6 +35,7 @@ export function createMonthPartitions(store: Store, table: string, { before, aft
       const month = monthOf(now);
       for (let each = month - before; each <= month + after; each += 1) if (!known.has(each)) await make(each);
     },
+    ensureCurrent: (now) => make(monthOf(now)),
     async drop(now, retentionMs) {
       const old = await endedBefore(store.sql, table, now, retentionMs);
       for (const name of old) await store.transaction(({ sql }) => dropPartition(sql, name));

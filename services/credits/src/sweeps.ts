@@ -17,7 +17,7 @@ export function startSweeps(process: ProcessContext, { store, ledgers, now }: Cr
   startSweep(process, 'old operations', everyHour, () => removeOldOperations(store.sql, now()));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
   startSweep(process, 'usage partitions', everyHour, async () => {
-    await ledgers.prepare();
+    await ledgers.prepareNextMonth();
     return 0;
   });
 }

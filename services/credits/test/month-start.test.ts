@@ -1,5 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import type { Operation, Usage } from '../src/domain/operations.ts';
 import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
@@ -116,4 +117,21 @@ test('an account whose month cannot be started does not stop the others of its t
   const left = await credits.store.sql('select organization_id as id, user_id as "userId" from user_accounts where month < 2026 * 12 + 2');
   expect(left).toEqual([{ id: 'org_faulty', userId: 'usr_7' }]);
   await credits.store.sql('drop function refuse_turn cascade');
+});
+
+test('a month begins while the partition after it cannot be created, as during an ANALYZE', async () => {
+  const tenant: Tenant = { organizationId: 'org_analyzed', environment: 'live' };
+  await grantCredits(tenant, 1);
+  await credits.ledgers.prepareNextMonth();
+  const analyzing = new Client({ connectionString: credits.database.url, options: '-c search_path=credits' });
+  await analyzing.connect();
+  await analyzing.query('begin; analyze usage_records');
+  credits.clock.now = Date.UTC(2026, 3, 1);
+  const [result] = await credits.ledgers.commit(tenant, [
+    { kind: 'hold', id: 'msg_april', userId: 'usr_0', amount: 4, deadline: credits.clock.now },
+  ]);
+  await analyzing.end();
+  expect(result).toMatchObject({ ok: true });
+  await credits.ledgers.prepareNextMonth();
+  expect(await credits.store.sql("select to_regclass('usage_records_2026_05') is not null as made")).toEqual([{ made: true }]);
 });

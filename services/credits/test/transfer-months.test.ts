@@ -25,7 +25,7 @@ test('a table of transfers with rows becomes a partition, and the next month get
   const { store } = running.started;
   const ledgersNow = () => createLedgers({ store, now: () => now, events: false });
   await store.sql('create table usage_records_here partition of usage_records default');
-  const partitions = { ensure: async () => undefined };
+  const partitions = { ensure: async () => undefined, ensureCurrent: async () => undefined };
   await createLedgers({ store, partitions, now: () => now, events: false }).commit(tenant, [
     { kind: 'grant', id: 'g', amount: 1_000 },
     { kind: 'hold', id: 'h1', userId: 'usr_a', amount: 5, deadline: now },

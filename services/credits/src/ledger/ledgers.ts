@@ -24,15 +24,19 @@ export interface Ledgers {
   commit(tenant: Tenant, operations: readonly Operation[]): Promise<Result[]>;
   /** Runs one operation in the caller's transaction. Call `prepare` before that transaction begins. */
   apply(sql: Sql, tenant: Tenant, operation: Operation): Promise<AppliedOperation>;
-  /** Creates the partitions of the current month and the next. */
+  /** Creates the partitions of the current month, if no sweep has. */
   prepare(): Promise<void>;
+  /** Creates those of the next month as well. A lock that it waits for, as of an ANALYZE, must not stop batches, so only a sweep does it. */
+  prepareNextMonth(): Promise<void>;
   /** The ledger as it is committed. */
   find(tenant: Tenant): Promise<Ledger>;
 }
 
+type LedgerPartitions = Pick<Partitions, 'ensure' | 'ensureCurrent'>;
+
 interface LedgersOptions {
   store: Store;
-  partitions?: Pick<Partitions, 'ensure'>;
+  partitions?: LedgerPartitions;
   now: () => number;
   /** A monotonic clock, in milliseconds. */
   elapsed?: () => number;
@@ -50,7 +54,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
   const { store, partitions = createPartitions(store), now, elapsed = () => performance.now(), events, onEvents } = options;
   const cache = createLedgerCache();
   const contended = new LRUCache<string, true>({ max: maxContendedLedgers, ttl: contentionMs, ttlResolution: 0, perf: { now: elapsed } });
-  const prepare = () => partitions.ensure(now());
+  const prepare = () => partitions.ensureCurrent(now());
 
   /**
    * Takes one statement if the cache has the rows, else two, and no lock: the outcome is saved only if the ledger still has its stamp.
@@ -102,6 +106,7 @@ export function createLedgers(options: LedgersOptions): Ledgers {
 
   return {
     prepare,
+    prepareNextMonth: () => partitions.ensure(now()),
     async commit(tenant, operations) {
       await prepare();
       const outcome =
@@ -150,11 +155,14 @@ async function openLedger(sql: Sql, tenant: Tenant, now: () => number): Promise<
 const partitionedTables = ['usage_records', 'transfers'];
 
 /** The time of a tenant never runs backwards, so past months need no partition. */
-function createPartitions(store: Store): Pick<Partitions, 'ensure'> {
+function createPartitions(store: Store): LedgerPartitions {
   const tables = partitionedTables.map((table) => createMonthPartitions(store, table, { before: 0, after: 1 }));
   return {
     async ensure(now) {
       for (const table of tables) await table.ensure(now);
+    },
+    async ensureCurrent(now) {
+      for (const table of tables) await table.ensureCurrent(now);
     },
   };
 }
