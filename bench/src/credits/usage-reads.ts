@@ -37,7 +37,7 @@ export async function openUsageReads(databaseUrl: string, organizationId: string
   await migrate({ url: databaseUrl, schema: 'credits', migrations });
   const running = await createProcess('credits', config, (process) => openStore(process, config, { schema: 'credits', entities: [] }));
   const cursors = createCursors([secret]);
-  const context = { store: running.started, cursors, now: () => now } as CreditsDeps;
+  const context = { usageSql: () => running.started.sql, cursors, now: () => now } as unknown as CreditsDeps;
   const tenant = { organizationId, environment: 'live' } as const;
   const call = { tenant: { ...tenant, userId: 'usr', credentialId: 'key', scopes: ['credits:read'], admin: false } } as unknown as Call;
   const everyone = { userId: '', agentId: '', dateFrom: '', dateTo: '' };

@@ -13,6 +13,7 @@ import { grant, verifyLedger } from './rpc/operator.ts';
 import { listUsage, summarizeUsage } from './rpc/usage.ts';
 import { aggregateUsage } from './rpc/usage-groups.ts';
 import { migrations } from './store/migrations/index.ts';
+import { createUsageSql } from './store/usage/usage-sql.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'credits';
@@ -46,6 +47,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
       slow: createSlowTenants({ permits: slowTenantConnections }),
       onFailure: (entries, cause) => logFailure(process.logger, entries, cause),
     }),
+    usageSql: createUsageSql(store.sql, config.DATABASE_POOL_MAX),
     prices,
     cursors: createCursors(config.CURSOR_SECRET),
     auditRelay: relayAudit(process, store, identity),

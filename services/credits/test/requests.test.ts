@@ -176,6 +176,24 @@ describe('overdue holds', () => {
   });
 });
 
+test('usage reads of one organization leave connections to the holds of another', async () => {
+  await grant('org_fast', 100);
+  const database = new Client({ connectionString: credits.url, options: '-c search_path=credits' });
+  await database.connect();
+  try {
+    await database.query('begin; lock table usage_by_tier in access exclusive mode');
+    const read = () => asCaller({ organizationId: 'org_slow' }, () => credits.gateway.aggregateUsage({ groupBy: 'month' }));
+    // Several times as many as the service has connections.
+    const waiting = Promise.allSettled(Array.from({ length: 60 }, read));
+    const item = { tenant: tenantOf('org_fast'), holdId: 'msg_1', userId: 'usr_1', amount: 1, deadlineMs: Date.now() + 60_000 };
+    expect((await credits.agents.hold({ items: [item] })).results).toMatchObject([{ held: 1 }]);
+    await database.query('rollback');
+    expect((await waiting).map(({ status }) => status)).toContain('fulfilled');
+  } finally {
+    await database.end();
+  }
+});
+
 test('changes that wait for the locked ledger of one organization leave connections to another', async () => {
   await grant('org_held', 1_000);
   await grant('org_spared', 1_000);

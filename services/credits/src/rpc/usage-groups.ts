@@ -146,7 +146,7 @@ const aggregates: Readonly<Record<string, Aggregate>> = {
   agent: aggregateAgents,
 };
 
-export const aggregateUsage = ({ store, cursors, now }: CreditsDeps): RpcOf<'credits', 'aggregateUsage'> => ({
+export const aggregateUsage = ({ usageSql, cursors, now }: CreditsDeps): RpcOf<'credits', 'aggregateUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter, groupBy }, call) {
     const aggregate = aggregates[groupBy];
@@ -158,7 +158,7 @@ export const aggregateUsage = ({ store, cursors, now }: CreditsDeps): RpcOf<'cre
     // The cursor contains the range, so that all pages of a list have the same one, also over midnight.
     const [from, to, ...after] = start?.after ?? [];
     const days = start ? { from: String(from), to: String(to) } : daysOf(requireRange(dayRange(boundsOf(filter), now())));
-    const { last, total, ...groups }: Aggregation = await aggregate(store.sql, { scope, days, limit: usageLimitOf(page), after });
+    const { last, total, ...groups }: Aggregation = await aggregate(usageSql(call), { scope, days, limit: usageLimitOf(page), after });
     const nextCursor = last ? cursors.encode(binding, { after: [days.from, days.to, ...last] }) : '';
     return { ...groups, dateRange: days, page: { total, nextCursor } };
   },

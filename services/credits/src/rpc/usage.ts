@@ -8,7 +8,7 @@ import { countUsage, listRecords, type RecordAfter, type UsageRow } from '../sto
 import { tierTotals, type UsageScope } from '../store/usage/totals.ts';
 import { countUniqueUsers } from '../store/usage/users.ts';
 
-export const listUsage = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'listUsage'> => ({
+export const listUsage = ({ usageSql, cursors }: CreditsDeps): RpcOf<'credits', 'listUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter }, call) {
     const scope = scopeOf(call.tenant, filter);
@@ -16,9 +16,10 @@ export const listUsage = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'li
     const limit = usageLimitOf(page);
     const binding = bindingOf('usage', scope, filter);
     const start = cursors.decode(binding, page?.cursor ?? '');
+    const sql = usageSql(call);
     const [rows, total] = await Promise.all([
-      listRecords(store.sql, scope, range, limit, start?.after as RecordAfter | undefined),
-      countUsage(store.sql, scope, range),
+      listRecords(sql, scope, range, limit, start?.after as RecordAfter | undefined),
+      countUsage(sql, scope, range),
     ]);
     const last = lastOf(rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.at), last.id] }) : '';
@@ -31,10 +32,10 @@ const toRecord = ({ credits, tier, at, ...row }: UsageRow) => ({ ...row, credits
 const mostUsed = 10;
 
 /** The current billing period of the tenant. */
-export const summarizeUsage = ({ store: { sql }, now }: CreditsDeps): RpcOf<'credits', 'summarizeUsage'> => ({
+export const summarizeUsage = ({ usageSql, now }: CreditsDeps): RpcOf<'credits', 'summarizeUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle(_request, call) {
-    const scope = scopeOf(call.tenant, null);
+    const [scope, sql] = [scopeOf(call.tenant, null), usageSql(call)];
     const { start, end } = billingPeriod(now());
     const days = { from: dayOf(start), to: dayOf(end - 1) };
     const [tiers, users, agents] = await Promise.all([
