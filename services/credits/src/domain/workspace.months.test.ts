@@ -42,7 +42,7 @@ test('months without an operation count as unused', () => {
 test('a month starts once, with any operation as its first', () => {
   ledger.one(JANUARY, op.limit('l', 'u', 100));
   const results = ledger.run(FEBRUARY, [op.hold('m1', 'u', 1), op.startMonth('u'), op.read('u'), op.startMonth('u')]).results;
-  expect(results.map((result) => 'turned' in result && result.turned)).toEqual([false, false, false, false]);
+  expect(results.map((result) => 'started' in result && result.started)).toEqual([false, false, false, false]);
   expect(ledger.user('u')).toMatchObject({ balance: 99, onHold: 1 });
 });
 
