@@ -3,6 +3,7 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { migrations } from '../src/store/migrations/index.ts';
+import { rollupStatements } from '../src/store/verify/rollups.ts';
 
 const rows = 100_000;
 const schema = 'credits';
@@ -20,6 +21,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   listAccountsOfPastMonths: () => listAccountsOfPastMonths(store.sql, 24_300, undefined, 200),
   listUnturnedBehind: () => listAccountsOfPastMonths(store.sql, 24_300, account, 200),
   listOverdueHolds: () => listOverdueHolds(store.sql, now, undefined, 500),
+  verifySumsOfDay: () => store.sql(rollupStatements.sumsOfDay, ['org_1', 'live', '2026-01-02', '2026-01-03', 100]),
   listOverdueHoldsBehind: () => listOverdueHolds(store.sql, now, [1_000_000, 'org_1', 'live', 'open_5'], 500),
 };
 
@@ -32,6 +34,8 @@ const grow = [
    select 'org_1', 'live', 'ended_' || n, 'usr_1', 1, to_timestamp(0), 'released', 0, to_timestamp(0), to_timestamp(0) from generate_series(1, ${rows}) n`,
   `insert into holds (organization_id, environment, id, user_id, amount, deadline, state, charge, created_at)
    select 'org_1', 'live', 'open_' || n, 'usr_1', 1, to_timestamp(n), 'open', 0, to_timestamp(0) from generate_series(1, ${rows}) n`,
+  `insert into usage_by_user_agent (organization_id, environment, user_id, agent_id, tier, day, credits, queries, credits_total, queries_total)
+   select 'org_1', 'live', 'usr_' || n, 'agt_1', 'Fast', date '2026-01-01', 1, 1, 1, 1 from generate_series(1, ${rows}) n`,
   `insert into operations select 'org_1', 'live', 'op_' || n, 1, '{"kind":"allocate"}', to_timestamp(0) from generate_series(1, ${rows}) n`,
 ];
 

@@ -92,6 +92,13 @@ test('a wrong running total, count of users or last day is reported', async () =
   ).toEqual(['usage_users usr_1: first and last day = those of the rollup (days between them)']);
 });
 
+test('a row of a rollup that has another key than its records is reported', async () => {
+  for (const table of Object.keys(rollups).filter((each) => each !== 'usage_user_days')) {
+    const discrepancies = await discrepanciesAfter(`update ${table} set tier = 'Smart'`, `update ${table} set tier = 'Fast'`);
+    expect(discrepancies).toContainEqual(expect.stringMatching(new RegExp(`^${table} .*Fast 2026-01-15 .*: credits = usage records$`)));
+  }
+});
+
 test('sums of a day without records or transfers are reported', async () => {
   const day = '2026-01-09';
   for (const [table, keys] of Object.entries(rollups)) {
@@ -101,8 +108,9 @@ test('sums of a day without records or transfers are reported', async () => {
        select ${columns}, '${day}', 1, 1, 1, 1 from ${table}`,
       `delete from ${table} where day = '${day}'`,
     );
-    expect(discrepancies.filter((each) => each.endsWith(': credits = usage records'))).toEqual([
-      expect.stringMatching(new RegExp(`^${table} .*${day}`)),
+    const equation = table === 'usage_by_tier' ? 'usage records' : 'those by tier';
+    expect(discrepancies.filter((each) => each.startsWith(`${table} `) && each.includes(': credits = '))).toEqual([
+      expect.stringMatching(new RegExp(`^${table} .*${day} .*: credits = ${equation}$`)),
     ]);
   }
 });

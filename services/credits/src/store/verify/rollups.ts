@@ -61,16 +61,30 @@ async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, 
 
 const accountName = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
 
+const dayBegin = `($3::timestamptz at time zone 'UTC')::date`;
+const dayOfTenant = `organization_id = $1 and environment = $2 and day = ${dayBegin}`;
+
+/** The smallest rollup: all its rows of a day are compared with the records, and the days of the others with it. */
+const smallest = 'usage_by_tier';
+
+/** All rows of a day, with records or not. */
+const joinDay = (table: string, keys: readonly string[]) =>
+  `full join (select ${keys.join(', ')}, credits, queries from ${table} where ${dayOfTenant}) as kept using (${keys.join(', ')})`;
+
+/** One look-up for each key with records, because of its limit: no rollup has an index by day, and would be read as a whole for each day. */
+const lookUpKeys = (table: string, keys: readonly string[]) => `left join lateral (
+      select credits, queries from ${table} as summed
+      where ${dayOfTenant} and ${keys.map((key) => `summed.${key} = records.${key}`).join(' and ')} limit 1
+    ) as kept on true`;
+
 /** Compares a day of one rollup with `recorded`, the sums of the day's records. */
 function compareDay(table: string, keys: readonly string[]): string {
   const columns = keys.join(', ');
+  const join = table === smallest ? joinDay : lookUpKeys;
   return `
-    select concat_ws(' ', '${table}', ${columns}, ($3::timestamptz at time zone 'UTC')::date) as account, figure as equation, expected, actual
+    select concat_ws(' ', '${table}', ${columns}, ${dayBegin}) as account, figure as equation, expected, actual
     from (select ${columns}, sum(credits) as credits, sum(queries) as queries from recorded group by ${columns}) as records
-    full join (
-      select ${columns}, credits, queries from ${table}
-      where organization_id = $1 and environment = $2 and day = ($3::timestamptz at time zone 'UTC')::date
-    ) as kept using (${columns}), lateral (values
+    ${join(table, keys)}, lateral (values
       ('credits = usage records', coalesce(records.credits, 0), coalesce(kept.credits, 0)),
       ('queries = usage records', coalesce(records.queries, 0), coalesce(kept.queries, 0))
     ) as compared(figure, expected, actual)
@@ -86,6 +100,21 @@ const sumsOfDay = `
   ${Object.entries(rollups)
     .map(([table, keys]) => compareDay(table, keys))
     .join(' union all ')} limit $5`;
+
+/** Compares the days of a rollup with the smallest one: a day has another sum where the rollup has rows without records. */
+function sumsOfDays(table: string): string {
+  const sums = (from: string) => `
+    select day, sum(credits) as credits, sum(queries) as queries from ${from}
+    where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
+      and day < ($4::timestamptz at time zone 'UTC')::date group by day`;
+  return `
+    select ${accountName(table, ['day'])} as account, figure as equation, expected, actual
+    from (${sums(smallest)}) as tiers full join (${sums(table)}) as kept using (day), lateral (values
+      ('credits = those by tier', coalesce(tiers.credits, 0), coalesce(kept.credits, 0)),
+      ('queries = those by tier', coalesce(tiers.queries, 0), coalesce(kept.queries, 0))
+    ) as compared(figure, expected, actual)
+    where expected <> actual limit $5`;
+}
 
 /** Compares the running totals of a month's rows, beginning with the last row before the month. */
 function runningTotals(table: string, keys: readonly string[]): string {
@@ -135,6 +164,7 @@ function uniqueUsers(grain: string): string {
 const dayStatements = { sumsOfDay, doubledRecords, chargesOfDay };
 
 const monthStatements: Readonly<Record<string, string>> = Object.fromEntries([
+  ...Object.keys(rollups).flatMap((table) => (table === smallest ? [] : [[`days of ${table}`, sumsOfDays(table)]])),
   ...Object.entries(rollups).map(([table, keys]) => [`totals of ${table}`, runningTotals(table, keys)]),
   ...['day', 'week', 'month'].map((grain) => [`users of a ${grain}`, uniqueUsers(grain)]),
 ]);
