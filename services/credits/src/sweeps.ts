@@ -35,6 +35,7 @@ interface MonthStarterOptions {
 /**
  * Starts the month in accounts that have had no operation in it. Each step takes a bounded number of accounts and continues after those of
  * the step before; the failure of one account does not affect the others.
+ * Returns how many started; 1 at least where a page follows, which must not wait for the pause after a page that failed.
  */
 export function createMonthStarter({ store, ledgers, logger, now }: MonthStarterOptions): () => Promise<number> {
   let after: AccountOfPastMonth | undefined;
@@ -59,6 +60,7 @@ export function createMonthStarter({ store, ledgers, logger, now }: MonthStarter
     const accounts = await listAccountsOfPastMonths(store.sql, monthOf(now()), after, maxAccounts);
     after = accounts.length === maxAccounts ? accounts.at(-1) : undefined;
     const outcomes = await Promise.allSettled(accounts.map((account) => batcher.add(account)));
-    return outcomes.filter(({ status }) => status === 'fulfilled').length;
+    const started = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    return after === undefined ? started : Math.max(1, started);
   };
 }

@@ -1,4 +1,4 @@
-import type { Tenant } from '@agent-service/contracts';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import type { Operation, Usage } from '../src/domain/operations.ts';
@@ -119,6 +119,27 @@ test('an account whose month cannot be started does not stop the others of its t
   await credits.store.sql('drop function refuse_turn cascade');
 });
 
+test('accounts behind a page of accounts that all fail do not wait for the pause of the sweep', async () => {
+  const failing: Tenant = { organizationId: 'org_b_failing', environment: 'live' };
+  const behind: Tenant = { organizationId: 'org_c_behind', environment: 'live' };
+  await grantCredits(failing, 200);
+  await grantCredits(behind, 1);
+  const ledgers: Composition['ledgers'] = {
+    ...credits.ledgers,
+    commit: (tenant, operations) =>
+      tenant.organizationId === failing.organizationId
+        ? Promise.reject(new ServiceError('unavailable'))
+        : credits.ledgers.commit(tenant, operations),
+  };
+  await createMonthStarter({ ...credits, now: () => credits.clock.now })();
+  credits.clock.now = Date.UTC(2026, 3, 1, 0, 10);
+  const turn = createMonthStarter({ ...credits, ledgers, now: () => credits.clock.now });
+  // As the sweep does: again at once after a step that returns more than 0.
+  while ((await turn()) > 0);
+  const left = "select distinct organization_id as id from user_accounts where month < 2026 * 12 + 3 and organization_id <> 'org_faulty'";
+  expect(await credits.store.sql(left)).toEqual([{ id: failing.organizationId }]);
+});
+
 test('a month begins while the partition after it cannot be created, as during an ANALYZE', async () => {
   const tenant: Tenant = { organizationId: 'org_analyzed', environment: 'live' };
   await grantCredits(tenant, 1);
@@ -126,12 +147,12 @@ test('a month begins while the partition after it cannot be created, as during a
   const analyzing = new Client({ connectionString: credits.database.url, options: '-c search_path=credits' });
   await analyzing.connect();
   await analyzing.query('begin; analyze usage_records');
-  credits.clock.now = Date.UTC(2026, 3, 1);
+  credits.clock.now = Date.UTC(2026, 4, 1);
   const [result] = await credits.ledgers.commit(tenant, [
-    { kind: 'hold', id: 'msg_april', userId: 'usr_0', amount: 4, deadline: credits.clock.now },
+    { kind: 'hold', id: 'msg_may', userId: 'usr_0', amount: 4, deadline: credits.clock.now },
   ]);
   await analyzing.end();
   expect(result).toMatchObject({ ok: true });
   await credits.ledgers.prepareNextMonth();
-  expect(await credits.store.sql("select to_regclass('usage_records_2026_05') is not null as made")).toEqual([{ made: true }]);
+  expect(await credits.store.sql("select to_regclass('usage_records_2026_06') is not null as made")).toEqual([{ made: true }]);
 });
