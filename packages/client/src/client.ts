@@ -190,11 +190,15 @@ function bodyText({ body, form }: LooseOptions): string | undefined {
   return body === undefined ? undefined : JSON.stringify(body);
 }
 
-/** The path with its parameters, which may hold any characters, and the query; undefined values are left out. */
+/**
+ * The path with its parameters, which may hold any characters, and the query; undefined values are left out. URLs resolve `.` and `..`, also encoded,
+ * so that they would lead to another path.
+ */
 export function fillPath(template: string, { path = {}, query = {} }: Pick<LooseOptions, 'path' | 'query'>): string {
   const filled = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = path[name];
     if (value === undefined || value === '') throw new TypeError(`The path ${template} needs a value for ${name}.`);
+    if (value === '.' || value === '..') throw new TypeError(`The path ${template} cannot hold "${value}" as ${name}.`);
     return encodeURIComponent(value);
   });
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);

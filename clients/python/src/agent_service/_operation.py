@@ -66,9 +66,9 @@ def _query_text(value: Any) -> str:
 
 
 def segment(value: str) -> str:
-    """A part of a path, whichever characters it has."""
-    if not value:
-        raise ValueError("A parameter of the path is empty.")
+    """A part of a path, whichever characters it has. URLs resolve ``.`` and ``..``, which would lead to another path."""
+    if value in ("", ".", ".."):
+        raise ValueError(f'A parameter of the path cannot be "{value}".')
     return quote(value, safe="")
 
 

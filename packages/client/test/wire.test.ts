@@ -1,0 +1,51 @@
+// Requests of the client, and answers that no gateway gives, against a scripted server.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from '@jest/globals';
+import { type Client, type ClientOptions, createClient } from '../src/index.ts';
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+type Script = (sent: Sent, response: ServerResponse) => void;
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** A server that answers as the script says, and remembers what it got. */
+async function serve(script: Script): Promise<{ url: string; sent: Sent[] }> {
+  const sent: Sent[] = [];
+  const server = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const one = { method, path: url, headers, body: await text(request) };
+    sent.push(one);
+    script(one, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sent };
+}
+
+const connect = (baseUrl: string, options: Partial<ClientOptions> = {}): Client =>
+  createClient({ baseUrl, auth: 'token', maxRetries: 0, ...options });
+
+test.each(['.', '..'])('an id that a URL would resolve, %s, is sent nowhere', async (id) => {
+  const { url, sent } = await serve((_sent, response) => response.writeHead(204).end());
+  const path = { agent_id: 'agt_1', conversation_id: id };
+  const deletion = connect(url).delete('/v1/agents/{agent_id}/conversations/{conversation_id}', { path });
+  await expect(deletion).rejects.toThrow('cannot hold');
+  expect(sent).toEqual([]);
+});
