@@ -2,7 +2,7 @@ import { toApiError, toConnectionError } from './errors.ts';
 import type { paths } from './gen/api.ts';
 import { RateLimits } from './rate-limits.ts';
 import { createAttempts, defaultMaxRetryWaitMs, type RetryOptions } from './retries.ts';
-import { type Auth, type TokenSource, toTokenSource } from './tokens.ts';
+import { type Auth, redirect, type TokenSource, toTokenSource } from './tokens.ts';
 import type { ApiResponse, CallOptions, Method, PathOf, RequestArguments, RequestOptions, ResponseBody } from './types.ts';
 import { abortable, sleep, timeLimit } from './waiting.ts';
 
@@ -121,7 +121,7 @@ function createSender(baseUrl: string, source: TokenSource, doFetch: typeof fetc
   const sendWith = async (token: string, { method, path, headers, body, signal }: RawRequest): Promise<Response> => {
     try {
       const all = { ...headers, authorization: `Bearer ${token}` };
-      return await doFetch(`${baseUrl}${path}`, { method, headers: all, signal, ...(body !== undefined && { body }) });
+      return await doFetch(`${baseUrl}${path}`, { method, headers: all, signal, redirect, ...(body !== undefined && { body }) });
     } catch (cause) {
       throw toConnectionError(cause, signal);
     }

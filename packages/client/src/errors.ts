@@ -91,7 +91,19 @@ export function toApiError(status: number, headers: Headers, body: string): ApiE
     });
   const plain = { type: 'unknown', field: null, details: {} } as const;
   if (textOf(error)) return new ApiError({ ...common, ...plain, code: String(error), remedy: textOf(description) ?? String(error) });
-  return new ApiError({ ...common, ...plain, code: 'unknown', remedy: `The answer has no error of the API: ${body.slice(0, 200)}` });
+  return new ApiError({
+    ...common,
+    ...plain,
+    code: 'unknown',
+    remedy: redirectRemedy(status, headers) ?? `The answer has no error of the API: ${body.slice(0, 200)}`,
+  });
+}
+
+/** Undefined for an answer that is no redirect. A page does not see where one leads, nor its status. */
+function redirectRemedy(status: number, headers: Headers): string | undefined {
+  const place = headers.get('location');
+  if (status !== 0 && (place === null || status < 300 || status > 399)) return undefined;
+  return `The address redirects${place === null ? '' : ` to ${place}`}. Give that of the service itself as baseUrl.`;
 }
 
 function parseObject(body: string): Record<string, unknown> {

@@ -22,6 +22,8 @@ interface IssuedToken {
   readonly lifetimeSeconds: number;
 }
 
+/** The service never redirects. Following would turn a POST into a GET, or hand keys and messages to the host that the redirect names. */
+export const redirect = 'manual';
 const requestLimitMs = 20_000;
 /** The longest time before its end at which a token is renewed. */
 const earliestRenewalMs = 300_000;
@@ -56,7 +58,7 @@ async function requestToken<Body>(
   const limit = timeLimit(requestLimitMs);
   try {
     const headers = { 'content-type': sent['content-type'], accept: 'application/json' };
-    const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: sent.body, signal: limit.signal });
+    const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: sent.body, signal: limit.signal, redirect });
     const text = await response.text();
     if (!response.ok) throw toApiError(response.status, response.headers, text);
     return JSON.parse(text) as Body;

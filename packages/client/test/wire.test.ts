@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
-import { type Client, type ClientOptions, createClient } from '../src/index.ts';
+import { apiKey, type Client, type ClientOptions, createClient } from '../src/index.ts';
 
 interface Sent {
   readonly method: string;
@@ -48,4 +48,17 @@ test.each(['.', '..'])('an id that a URL would resolve, %s, is sent nowhere', as
   const deletion = connect(url).delete('/v1/agents/{agent_id}/conversations/{conversation_id}', { path });
   await expect(deletion).rejects.toThrow('cannot hold');
   expect(sent).toEqual([]);
+});
+
+test.each([301, 307])('a redirect (%i) gets no key and no message, and is an error that names its place', async (status) => {
+  const elsewhere = await serve((_sent, response) => response.end('{}'));
+  const { url, sent } = await serve((one, response) => response.writeHead(status, { location: elsewhere.url + one.path }).end());
+  const body = { name: 'x', system_prompt: 'x', data_scope: { tables: [] } };
+  for (const auth of [apiKey('sa_live_1'), 'token'])
+    await expect(connect(url, { auth, maxRetries: 1 }).post('/v1/agents', { body })).rejects.toMatchObject({
+      status,
+      remedy: expect.stringContaining(`redirects to ${elsewhere.url}/v1/`),
+    });
+  expect(sent.map(({ path }) => path)).toEqual(['/v1/auth/token', '/v1/agents']);
+  expect(elsewhere.sent).toEqual([]);
 });

@@ -126,7 +126,7 @@ class AsyncAgentService(AsyncOperations):
         request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
         response = await self._send(request, stream=True)
         try:
-            if response.is_error:
+            if not response.is_success:
                 await response.aread()
                 raise to_api_error(response.status_code, response.headers, response.text)
             async for chunk in response.aiter_text():
@@ -146,7 +146,7 @@ class AsyncAgentService(AsyncOperations):
             try:
                 request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
                 response = await self._send(request)
-                if response.is_error:
+                if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
                 return operation.parse(response.content)
             except AgentServiceError as error:
@@ -184,7 +184,7 @@ class AsyncAgentService(AsyncOperations):
                 response = await self._http.request(**self._credential.request())
             except httpx.HTTPError as error:
                 raise ConnectionFailedError("The token endpoint gave no answer.") from error
-            if response.is_error:
+            if not response.is_success:
                 raise to_api_error(response.status_code, response.headers, response.text)
             self._credential.store(response.json(), requested_at)
             return self._credential.current() or ""

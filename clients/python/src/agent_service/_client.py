@@ -123,7 +123,7 @@ class AgentService(Operations):
         request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
         response = self._send(request, stream=True)
         try:
-            if response.is_error:
+            if not response.is_success:
                 response.read()
                 raise to_api_error(response.status_code, response.headers, response.text)
             for chunk in response.iter_text():
@@ -143,7 +143,7 @@ class AgentService(Operations):
             try:
                 request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
                 response = self._send(request)
-                if response.is_error:
+                if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
                 return operation.parse(response.content)
             except AgentServiceError as error:
@@ -181,7 +181,7 @@ class AgentService(Operations):
                 response = self._http.request(**self._credential.request())
             except httpx.HTTPError as error:
                 raise ConnectionFailedError("The token endpoint gave no answer.") from error
-            if response.is_error:
+            if not response.is_success:
                 raise to_api_error(response.status_code, response.headers, response.text)
             self._credential.store(response.json(), requested_at)
             return self._credential.current() or ""

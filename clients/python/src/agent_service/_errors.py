@@ -68,6 +68,8 @@ def to_api_error(status: int, headers: Mapping[str, str], text: str) -> ApiError
         remedy = str(body.get("error_description", error))
         return ApiError(status, error, remedy, request_id=request_id, retry_after=retry_after)
     remedy = f"The answer has no error of the API: {text[:200]}"
+    if 300 <= status < 400 and "location" in headers:
+        remedy = f"The address redirects to {headers['location']}. Give that of the service itself as base_url."
     return ApiError(status, "unknown", remedy, request_id=request_id, retry_after=retry_after)
 
 
