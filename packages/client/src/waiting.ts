@@ -1,5 +1,9 @@
 import { TimeoutError } from './errors.ts';
 
+/** Timers fire at once for longer times, such as Infinity. */
+const longestMs = 2 ** 31 - 1;
+const startTimer = (run: () => void, ms: number) => setTimeout(run, Math.min(ms, longestMs));
+
 /** Resolves after the time, or rejects with the reason of the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -8,7 +12,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const timer = startTimer(() => {
       signal?.removeEventListener('abort', abort);
       resolve();
     }, ms);
@@ -42,14 +46,14 @@ export function timeLimit(ms: number, caller?: AbortSignal): Limit {
   const controller = new AbortController();
   const expire = () => controller.abort(new TimeoutError(`Nothing arrived within ${ms} ms.`));
   const abort = () => controller.abort(caller?.reason);
-  let timer = setTimeout(expire, ms);
+  let timer = startTimer(expire, ms);
   if (caller?.aborted) abort();
   caller?.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
     extend() {
       clearTimeout(timer);
-      timer = setTimeout(expire, ms);
+      timer = startTimer(expire, ms);
     },
     pause: () => clearTimeout(timer),
     release() {

@@ -62,3 +62,8 @@ test.each([301, 307])('a redirect (%i) gets no key and no message, and is an err
   expect(sent.map(({ path }) => path)).toEqual(['/v1/auth/token', '/v1/agents']);
   expect(elsewhere.sent).toEqual([]);
 });
+
+test('a time limit may be infinite', async () => {
+  const { url } = await serve((_sent, response) => void setTimeout(() => response.end('{"data":{}}'), 50));
+  await expect(connect(url, { timeoutMs: Number.POSITIVE_INFINITY }).get('/v1/me')).resolves.toEqual({ data: {} });
+});
