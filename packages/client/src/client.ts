@@ -1,4 +1,4 @@
-import { toApiError, toConnectionError } from './errors.ts';
+import { AgentServiceError, toApiError, toConnectionError } from './errors.ts';
 import type { paths } from './gen/api.ts';
 import { RateLimits } from './rate-limits.ts';
 import { createAttempts, defaultMaxRetryWaitMs, type RetryOptions } from './retries.ts';
@@ -67,7 +67,7 @@ interface LooseOptions extends CallOptions {
 /** Makes a client. It holds no connection and no timer, so nothing has to be closed. */
 export function createClient(options: ClientOptions): Client {
   const { timeoutMs = 90_000, maxRetries = 4, maxRetryWaitMs = defaultMaxRetryWaitMs } = options;
-  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const baseUrl = readBaseUrl(options.baseUrl);
   const send = createSender(baseUrl, toTokenSource(options.auth), options.fetch ?? ((...sent) => fetch(...sent)));
   const limits = new RateLimits();
   const attempts = createAttempts(options);
@@ -115,12 +115,29 @@ export function createClient(options: ClientOptions): Client {
   } as Client;
 }
 
+/** Without slashes at the end. A page may give a path of its own origin. Throws for an address that takes no requests, which would pass for a lost connection. */
+function readBaseUrl(text: string): string {
+  const page = (globalThis as { location?: { href: string } }).location?.href;
+  const { protocol, username, password } = URL.canParse(text, page) ? new URL(text, page) : { protocol: '', username: '', password: '' };
+  if ((protocol !== 'http:' && protocol !== 'https:') || username !== '' || password !== '')
+    throw new TypeError('baseUrl needs the form https://agents.example.com, without a user and a password.');
+  return text.replace(/\/+$/, '');
+}
+
+/** Throws before fetch does, whose error would quote a token and pass for a lost connection. */
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers))
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value.trim()))
+      throw new AgentServiceError(`The value of ${name} has a character that headers cannot hold, such as a line break.`);
+}
+
 /** Sends with a token; once more with a new one where the token was refused. */
 function createSender(baseUrl: string, source: TokenSource, doFetch: typeof fetch): Client['send'] {
   const context = { baseUrl, fetch: doFetch };
   const sendWith = async (token: string, { method, path, headers, body, signal }: RawRequest): Promise<Response> => {
+    const all = { ...headers, authorization: `Bearer ${token}` };
+    checkHeaders(all);
     try {
-      const all = { ...headers, authorization: `Bearer ${token}` };
       return await doFetch(`${baseUrl}${path}`, { method, headers: all, signal, redirect, ...(body !== undefined && { body }) });
     } catch (cause) {
       throw toConnectionError(cause, signal);

@@ -101,9 +101,9 @@ export function toApiError(status: number, headers: Headers, body: string): ApiE
 
 /** Undefined for an answer that is no redirect. A page does not see where one leads, nor its status. */
 function redirectRemedy(status: number, headers: Headers): string | undefined {
-  const place = headers.get('location');
-  if (status !== 0 && (place === null || status < 300 || status > 399)) return undefined;
-  return `The address redirects${place === null ? '' : ` to ${place}`}. Give that of the service itself as baseUrl.`;
+  const target = headers.get('location');
+  if (status !== 0 && (target === null || status < 300 || status > 399)) return undefined;
+  return `The address redirects${target === null ? '' : ` to ${target}`}. Give that of the service itself as baseUrl.`;
 }
 
 function parseObject(body: string): Record<string, unknown> {

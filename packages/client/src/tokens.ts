@@ -22,7 +22,7 @@ interface IssuedToken {
   readonly lifetimeSeconds: number;
 }
 
-/** The service never redirects. Following would turn a POST into a GET, or hand keys and messages to the host that the redirect names. */
+/** The service never redirects. Following would turn a POST into a GET, or pass keys and messages to the host that the redirect names. */
 export const redirect = 'manual';
 const requestLimitMs = 20_000;
 /** The longest time before its end at which a token is renewed. */

@@ -2,8 +2,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
-import { apiKey, type Client, type ClientOptions, createClient } from '../src/index.ts';
+import { AgentServiceError, apiKey, type Client, type ClientOptions, ConnectionError, createClient, streamAnswer } from '../src/index.ts';
 
 interface Sent {
   readonly method: string;
@@ -66,4 +67,37 @@ test.each([301, 307])('a redirect (%i) gets no key and no message, and is an err
 test('a time limit may be infinite', async () => {
   const { url } = await serve((_sent, response) => void setTimeout(() => response.end('{"data":{}}'), 50));
   await expect(connect(url, { timeoutMs: Number.POSITIVE_INFINITY }).get('/v1/me')).resolves.toEqual({ data: {} });
+});
+
+test.each(['127.0.0.1:8080', 'localhost:8080', 'agents.example.com', '/api', '', 'ftp://a.example', 'https://ann:secret@a.example'])(
+  'the address %j is refused when the client is made',
+  (baseUrl) => {
+    const make = () => connect(baseUrl);
+    expect(make).toThrow('baseUrl needs the form');
+    expect(make).not.toThrow('secret');
+  },
+);
+
+test('a token or a key that no header can hold is refused without a retry, and is in no error', async () => {
+  const { url, sent } = await serve((_sent, response) => response.end('{"data":{}}'));
+  const retries: unknown[] = [];
+  const onRetry = (retry: unknown) => void retries.push(retry);
+  const options = { maxRetries: 4, onRetry };
+  const unusable = connect(url, { ...options, auth: 'sa_live_1\nsecret' });
+  const body = { name: 'x', system_prompt: 'x', data_scope: { tables: [] } };
+  const calls = [
+    () => unusable.get('/v1/me'),
+    () => streamAnswer(unusable, 'agt_1', { message: 'x' }).next(),
+    () => connect(url, options).post('/v1/agents', { body, idempotencyKey: '注文-1' }),
+  ];
+  for (const call of calls) {
+    const error = await call().then(String, (cause: unknown) => cause);
+    expect(error).toBeInstanceOf(AgentServiceError);
+    expect(error).not.toBeInstanceOf(ConnectionError);
+    expect(inspect(error)).not.toContain('secret');
+  }
+  expect([retries, sent]).toEqual([[], []]);
+  // A file often ends with a line break, which is left out.
+  await connect(url, { auth: 'sa_live_1\n' }).get('/v1/me');
+  expect(sent[0]?.headers.authorization).toBe('Bearer sa_live_1');
 });
