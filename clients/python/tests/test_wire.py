@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import traceback
 from collections.abc import Callable
 
 import httpx
@@ -40,3 +41,34 @@ def test_a_redirect_is_an_error_that_names_its_place() -> None:
             with pytest.raises(ApiError, match="redirects to https://elsewhere/v1/") as refused:
                 call()
             assert refused.value.status == 301
+
+
+@pytest.mark.parametrize(
+    "base_url", ["127.0.0.1:8080", "localhost:8080", "agents.example.com", "", "ftp://a.example", "https://ann:secret@a.example"]
+)
+def test_an_unusable_address_is_refused_when_the_client_is_made(base_url: str) -> None:
+    with pytest.raises(ValueError, match="base_url needs the form") as refused:
+        AgentService(base_url, token="t")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_token_that_no_header_can_hold_is_refused_without_a_retry_and_is_in_no_error() -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers["authorization"])
+        return httpx.Response(503)
+
+    transport = httpx.MockTransport(answer)
+    for token in ("sa_live_1\nsecret", "sa_live_1\x00secret", "sa_live_1…secret"):
+        with pytest.raises(ValueError, match="headers cannot hold") as refused:
+            AgentService("http://service", token=token, transport=transport).get_self()
+        assert "secret" not in "".join(traceback.format_exception(refused.value))
+    with pytest.raises(ApiError):
+        AgentService("http://service", token="sa_live_1\n", settings=Settings(max_retries=0), transport=transport).get_self()
+    assert sent == ["Bearer sa_live_1"]
+
+
+def test_a_secret_is_not_in_what_error_reports_print() -> None:
+    for service in (AgentService("http://service", api_key="secret"), AgentService("http://service", oauth=("id", "secret"))):
+        assert "secret" not in repr(vars(service))

@@ -2,21 +2,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import httpx
 
 #: The longest time before its end at which a token is renewed, in seconds.
 _EARLIEST_RENEWAL = 300.0
+
+
+def checked_url(base_url: str) -> httpx.URL:
+    """Raises for an address that takes no requests, which would pass for a lost connection."""
+    url = httpx.URL(base_url)
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo:
+        raise ValueError("base_url needs the form https://agents.example.com, without a user and a password.")
+    return url
+
+
+def bearer(token: str) -> str:
+    """Raises before httpx does, whose error would quote the token and pass for a lost connection."""
+    value = token.strip()
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError("The token has a character that headers cannot hold, such as a line break.")
+    return f"Bearer {value}"
 
 
 @dataclass
 class Credential:
     """Where tokens come from: an API key, OAuth client credentials, a token, or a function that returns one."""
 
-    api_key: str | None = None
-    oauth: tuple[str, str] | None = None
+    api_key: str | None = field(default=None, repr=False)
+    oauth: tuple[str, str] | None = field(default=None, repr=False)
     scopes: tuple[str, ...] = ()
-    token: str | Callable[[], str] | None = None
+    token: str | Callable[[], str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.api_key, self.oauth, self.token)) != 1:

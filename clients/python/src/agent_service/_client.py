@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from ._auth import Credential
+from ._auth import Credential, bearer, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
 from ._generated import models
 from ._generated.operations import Operations
@@ -37,7 +37,7 @@ class AgentService(Operations):
     ) -> None:
         self._credential = Credential(api_key, oauth, scopes, token)
         self._settings = settings or Settings()
-        self._http = httpx.Client(base_url=base_url, timeout=self._settings.timeout, transport=transport)
+        self._http = httpx.Client(base_url=checked_url(base_url), timeout=self._settings.timeout, transport=transport)
         self._renewing = threading.Lock()
 
     def __enter__(self) -> AgentService:
@@ -165,7 +165,7 @@ class AgentService(Operations):
         return self._send_with(self._token(), request, stream)
 
     def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
-        request.headers["authorization"] = f"Bearer {token}"
+        request.headers["authorization"] = bearer(token)
         try:
             return self._http.send(request, stream=stream)
         except httpx.HTTPError as error:
