@@ -57,3 +57,9 @@ def test_everything_else_is_refused(body: str, sent: dict[str, str], reason: str
     with pytest.raises(WebhookVerificationError) as refused:
         verify_webhook(body, sent, SECRET, now=SENT_AT)
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("secrets", ["", [], [SECRET, ""]])
+def test_a_receiver_without_a_secret_takes_nothing(secrets: str | list[str]) -> None:
+    with pytest.raises(ValueError, match="needs a secret"):
+        verify_webhook(BODY, headers(b""), secrets, now=SENT_AT)

@@ -37,13 +37,15 @@ export interface WebhookOptions {
 /** Checks the signature and the age of a delivery (Standard Webhooks) and returns its event. Throws a WebhookVerificationError otherwise. */
 export async function verifyWebhook({ body, headers }: WebhookRequest, options: WebhookOptions): Promise<WebhookEvent> {
   const { secrets, toleranceSeconds = 300, now = Date.now } = options;
+  const known = typeof secrets === 'string' ? [secrets] : secrets;
+  // Every sender can sign with an empty secret, as that of a missing variable is.
+  if (known.length === 0 || known.includes('')) throw new TypeError('verifyWebhook needs a secret, and none that is empty.');
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headerOf(headers, name));
   if (!id || !timestamp || !signatures || !/^\d{1,12}$/.test(timestamp))
     throw new WebhookVerificationError('missing_headers', 'The headers webhook-id, webhook-timestamp and webhook-signature are needed.');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const content = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   const received = signatures.split(' ').flatMap((part) => (part.startsWith('v1,') ? (bytesOf(part.slice(3)) ?? []) : []));
-  const known = typeof secrets === 'string' ? [secrets] : secrets;
   // Every pair is compared, so that the time says nothing about which of them fits.
   let isGenuine = false;
   for (const secret of known) {
