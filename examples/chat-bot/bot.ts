@@ -6,6 +6,10 @@ import { createClient, isApiError, sendMessage } from '@agent-service/client';
 
 const { AGENT_SERVICE_URL: baseUrl = 'http://127.0.0.1:8080', AGENT_SERVICE_KEY: auth = '', AGENT_ID: agentId = '' } = process.env;
 const { CHAT_SECRET: secret = '', CHAT_URL: chatUrl = '', PORT: port = '3000' } = process.env;
+if (!auth || !agentId || !secret || !chatUrl) {
+  console.error('usage: AGENT_SERVICE_KEY=sa_… AGENT_ID=agt_… CHAT_SECRET=… CHAT_URL=https://… node bot.ts');
+  process.exit(2);
+}
 const client = createClient({ baseUrl, auth });
 
 interface ChatEvent {

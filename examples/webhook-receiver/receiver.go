@@ -27,7 +27,7 @@ var seen sync.Map
 
 // keyOf returns the key behind a secret: the base64 after whsec_, or the characters of a secret of another form.
 func keyOf(secret string) []byte {
-	if encoded, found := strings.CutPrefix(secret, "whsec_"); found {
+	if encoded, found := strings.CutPrefix(secret, "whsec_"); found && encoded != "" {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			return key
 		}
@@ -78,6 +78,9 @@ func receive(response http.ResponseWriter, request *http.Request) {
 }
 
 func main() {
+	if os.Getenv("WEBHOOK_SECRET") == "" {
+		log.Fatal("usage: WEBHOOK_SECRET=whsec_... go run receiver.go")
+	}
 	port := os.Getenv("PORT")
 	if port == "" {
 		port = "3000"

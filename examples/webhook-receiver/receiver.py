@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -18,7 +19,7 @@ seen: set[str] = set()
 def key_of(secret: str) -> bytes:
     """The key behind a secret: the base64 after whsec_, or the characters of a secret of another form."""
     encoded = secret.removeprefix("whsec_")
-    if encoded != secret:
+    if encoded not in ("", secret):
         try:
             return base64.b64decode(encoded, validate=True)
         except binascii.Error:
@@ -28,11 +29,11 @@ def key_of(secret: str) -> bytes:
 
 def is_genuine(secret: str, headers, body: bytes, now: float) -> bool:
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not timestamp.isdigit() or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
+    if not (timestamp.isascii() and timestamp.isdigit()) or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
         return False
     content = f"{event_id}.{timestamp}.".encode() + body
-    expected = "v1," + base64.b64encode(hmac.new(key_of(secret), content, hashlib.sha256).digest()).decode()
-    return any([hmac.compare_digest(expected, part) for part in headers.get("webhook-signature", "").split(" ")])
+    expected = b"v1," + base64.b64encode(hmac.new(key_of(secret), content, hashlib.sha256).digest())
+    return any([hmac.compare_digest(expected, part.encode()) for part in headers.get("webhook-signature", "").split(" ")])
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -58,6 +59,8 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    if not os.environ.get("WEBHOOK_SECRET"):
+        sys.exit("usage: WEBHOOK_SECRET=whsec_... python receiver.py")
     port = int(os.environ.get("PORT", "3000"))
     server = ThreadingHTTPServer(("127.0.0.1", port), Receiver)
     print(f"listening on {port}", flush=True)

@@ -3,6 +3,10 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { verifyWebhook, WebhookVerificationError } from '@agent-service/client';
 
 const { WEBHOOK_SECRET: secrets = '', PORT = '3000' } = process.env;
+if (!secrets) {
+  console.error('usage: WEBHOOK_SECRET=whsec_… node receiver.ts');
+  process.exit(2);
+}
 const largestBody = 1_000_000;
 /** An event may come twice under one id. Keep the ids of a day where a restart does not lose them. */
 const receivedIds = new Set<string>();

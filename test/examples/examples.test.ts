@@ -71,10 +71,12 @@ const printed = (program: Program, text: string) =>
   until(`it prints ${text}, and printed ${program.output()}`, async () => program.output().includes(text), 60_000);
 
 async function ended({ child, output }: Program): Promise<string> {
-  const [code] = child.exitCode === null ? ((await once(child, 'exit')) as [number | null]) : [child.exitCode];
-  expect([code, output()]).toEqual([0, expect.any(String)]);
+  expect([await codeOf(child), output()]).toEqual([0, expect.any(String)]);
   return output();
 }
+
+const codeOf = async (child: ChildProcess): Promise<number | null> =>
+  child.exitCode === null ? ((await once(child, 'exit')) as [number | null])[0] : child.exitCode;
 
 test(
   'the chat streams answers of one conversation, and a refused message does not end it',
@@ -148,6 +150,14 @@ test(
   limitMs,
 );
 
+test.each([
+  ['chat-bot/bot.ts', 'CHAT_SECRET'],
+  ['webhook-receiver/receiver.ts', 'WEBHOOK_SECRET'],
+])('%s does not start without %s', async (file, name) => {
+  const program = runExample(file, [], { CHAT_URL: 'http://127.0.0.1:9', PORT: '0', [name]: '' });
+  expect([await codeOf(program.child), program.output()]).toEqual([2, expect.stringContaining(name)]);
+});
+
 describeLong('the receivers of webhooks', () => {
   let proxy: Receiver;
   let port: number;
@@ -199,8 +209,12 @@ describeLong('the receivers of webhooks', () => {
       expect(await post({}, `${delivery?.body} `)).toBe(400);
       expect(await post({ 'webhook-timestamp': '1000' })).toBe(400);
       expect(await post({ 'webhook-signature': 'v1,AAAA' })).toBe(400);
+      expect(await post({ 'webhook-signature': 'v1,é', 'webhook-timestamp': delivery?.headers['webhook-timestamp'] })).toBe(400);
+      expect(await post({ 'webhook-timestamp': '²' })).toBe(400);
       expect(program.output()).toBe(before);
       await call(key, 'PATCH', `/v1/webhooks/${webhook['id']}`, { active: false }, own.url);
+      const unset = run(command, args, { ...env, PORT: '0', WEBHOOK_SECRET: '' }, example('webhook-receiver'));
+      expect([await codeOf(unset.child), unset.output()]).toEqual([expect.any(Number), expect.stringContaining('usage: WEBHOOK_SECRET')]);
     },
     limitMs,
   );
