@@ -2,7 +2,7 @@ import { type Client, fillPath, newIdempotencyKey, type RawRequest } from './cli
 import { ApiError, ConnectionError, isApiError, TimeoutError, toApiError, toConnectionError } from './errors.ts';
 import { readEvents, type ServerSentEvent } from './events.ts';
 import type { Message, paths, ReadMessage } from './gen/api.ts';
-import { retryPauseMs } from './retries.ts';
+import { type RetryOptions, retryPauseMs } from './retries.ts';
 import type { CallOptions } from './types.ts';
 import { sleep, timeLimit } from './waiting.ts';
 
@@ -72,7 +72,7 @@ export async function* streamAnswer(
       }
       throw new ConnectionError('The stream ended before the answer.');
     } catch (cause) {
-      await pauseBeforeResuming(position, cause, { ...options, maxRetries: options.maxRetries ?? client.maxRetries });
+      await pauseBeforeResuming(position, cause, { ...client.retries, ...options, maxRetries: options.maxRetries ?? client.maxRetries });
     }
   }
 }
@@ -81,12 +81,14 @@ export async function* streamAnswer(
 async function pauseBeforeResuming(
   position: StreamPosition,
   cause: unknown,
-  { signal, maxRetries }: StreamOptions & { maxRetries: number },
+  { signal, maxRetries, onRetry, ...rules }: StreamOptions & RetryOptions & { maxRetries: number },
 ) {
   signal?.throwIfAborted();
   const failures = position.countFailure();
-  const waitMs = position.hasFailed || failures > maxRetries ? undefined : retryPauseMs(cause, failures - 1, { isRepeatable: true });
+  const waitMs =
+    position.hasFailed || failures > maxRetries ? undefined : retryPauseMs(cause, failures - 1, { ...rules, isRepeatable: true });
   if (waitMs === undefined) throw cause;
+  onRetry?.({ attempt: failures, waitMs, error: cause as Error });
   await sleep(waitMs, signal);
 }
 

@@ -46,6 +46,10 @@ export interface Client {
   /** Sends a request as it is, once, with a token: for what is no JSON. The caller reads the body within its own limits. */
   send(request: RawRequest): Promise<Response>;
   readonly maxRetries: number;
+  /** Its rules for pauses, which streams follow too. */
+  readonly retries: RetryOptions;
+  /** The longest wait for an answer, for each attempt. */
+  readonly timeoutMs: number;
 }
 
 /** A request whose path and body are final. */
@@ -112,6 +116,8 @@ export function createClient(options: ClientOptions): Client {
     request,
     send,
     maxRetries,
+    retries: { maxRetryWaitMs, ...(options.onRetry && { onRetry: options.onRetry }) },
+    timeoutMs,
   } as Client;
 }
 

@@ -98,6 +98,9 @@ test.each([
   await expect(verifyWebhook(request, { secrets: secret, now })).rejects.toMatchObject({ name: 'WebhookVerificationError', reason });
 });
 
-test.each([{ secrets: '' }, { secrets: [] }, { secrets: [secret, ''] }])('a receiver without a secret takes nothing: %j', async (options) => {
-  await expect(verifyWebhook(delivery(), { ...options, now })).rejects.toThrow('needs a secret');
-});
+test.each([{ secrets: '' }, { secrets: [] }, { secrets: [secret, ''] }])(
+  'a receiver without a secret takes nothing: %j',
+  async (options) => {
+    await expect(verifyWebhook(delivery(), { ...options, now })).rejects.toThrow('needs a secret');
+  },
+);

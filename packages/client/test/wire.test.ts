@@ -101,3 +101,16 @@ test('a token or a key that no header can hold is refused without a retry, and i
   await connect(url, { auth: 'sa_live_1\n' }).get('/v1/me');
   expect(sent[0]?.headers.authorization).toBe('Bearer sa_live_1');
 });
+
+test('a stream pauses by the rules of its client: each pause is told, and one that is too long ends it', async () => {
+  let retryAfter = '0';
+  const { url, sent } = await serve((_sent, response) => response.writeHead(503, { 'retry-after': retryAfter }).end());
+  const retries: unknown[] = [];
+  const client = connect(url, { maxRetries: 1, maxRetryWaitMs: 5_000, onRetry: ({ attempt }) => void retries.push(attempt) });
+  const first = () => streamAnswer(client, 'agt_1', { message: 'x' }).next();
+  await expect(first()).rejects.toMatchObject({ status: 503 });
+  expect([sent.length, retries]).toEqual([2, [1]]);
+  retryAfter = '6';
+  await expect(first()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 6 });
+  expect([sent.length, retries]).toEqual([3, [1]]);
+});
