@@ -190,9 +190,11 @@ export interface WaitOptions extends CallOptions {
 export async function waitForAnswer(client: Client, agentId: string, messageId: string, options: WaitOptions = {}): Promise<ReadMessage> {
   const { waitMs = Number.POSITIVE_INFINITY, ...call } = options;
   const endsAt = performance.now() + waitMs;
+  // A request that waits as long as its own time limit would never get its answer.
+  const longestSeconds = Math.min(waitSeconds, Math.floor((call.timeoutMs ?? client.timeoutMs) / 2_000));
   for (;;) {
     const leftMs = endsAt - performance.now();
-    const seconds = Math.max(1, Math.min(waitSeconds, Math.ceil(leftMs / 1_000)));
+    const seconds = Math.max(1, Math.min(longestSeconds, Math.ceil(leftMs / 1_000)));
     const askedAt = performance.now();
     const { data } = await client.get('/v1/agents/{agent_id}/messages/{message_id}', {
       ...call,
@@ -221,9 +223,15 @@ function endedError({ status, content, id }: ReadMessage): ApiError {
   });
 }
 
-/** Sends a message and returns its answer, however long that takes: where the service ends its wait, this goes on waiting. */
+/** Sends a message and returns its answer, however long that takes unless `waitMs` is given: where the service ends its wait, this goes on waiting. */
 export async function sendMessage(client: Client, agentId: string, message: NewMessage, options: WaitOptions = {}): Promise<Message> {
-  const { waitMs: _, ...call } = options;
+  const { waitMs, ...call } = options;
+  if (waitMs !== undefined) {
+    // The service itself would wait longer than that.
+    const endsAt = performance.now() + waitMs;
+    const { id } = await startAnswer(client, agentId, message, call);
+    return await waitForAnswer(client, agentId, id, { ...call, waitMs: Math.max(0, endsAt - performance.now()) });
+  }
   try {
     return (await client.post('/v1/agents/{agent_id}/messages', { ...call, path: { agent_id: agentId }, body: message })).data;
   } catch (cause) {

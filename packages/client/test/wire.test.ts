@@ -4,7 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
-import { AgentServiceError, apiKey, type Client, type ClientOptions, ConnectionError, createClient, streamAnswer } from '../src/index.ts';
+import {
+  AgentServiceError,
+  apiKey,
+  type Client,
+  type ClientOptions,
+  ConnectionError,
+  createClient,
+  sendMessage,
+  streamAnswer,
+  waitForAnswer,
+} from '../src/index.ts';
 
 interface Sent {
   readonly method: string;
@@ -113,4 +123,25 @@ test('a stream pauses by the rules of its client: each pause is told, and one th
   retryAfter = '6';
   await expect(first()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 6 });
   expect([sent.length, retries]).toEqual([3, [1]]);
+});
+
+/** A service whose answer is never there: it waits as long as it is asked to, and sends a message's own POST no answer unless that prefers 202. */
+const unfinished: Script = ({ method, headers }, response) => {
+  const data = { data: { id: 'msg_1', status: 'running' } };
+  const [, seconds] = /^wait=(\d+)$/.exec(String(headers['prefer'])) ?? [];
+  if (method === 'POST' && headers['prefer'] !== 'respond-async') return;
+  setTimeout(() => response.end(JSON.stringify(data)), Number(seconds ?? 0) * 1_000).unref();
+};
+
+test('sendMessage waits no longer than it may in all, and its error names the message', async () => {
+  const { url } = await serve(unfinished);
+  const waiting = sendMessage(connect(url), 'agt_1', { message: 'x' }, { waitMs: 700, timeoutMs: 5_000 });
+  await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('msg_1') });
+});
+
+test('an answer is waited for in requests that end within their time limit', async () => {
+  const { url, sent } = await serve(unfinished);
+  const waiting = waitForAnswer(connect(url, { timeoutMs: 2_000 }), 'agt_1', 'msg_1', { waitMs: 1_200 });
+  await expect(waiting).rejects.toThrow('has not ended within 1200 ms');
+  expect(sent.map(({ headers }) => headers['prefer'])).toEqual(['wait=1', 'wait=1']);
 });
