@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import json
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
 
-from agent_service import AgentService, ApiError, Settings
+from agent_service import AgentService, ApiError, AsyncAgentService, Settings
 
 Script = Callable[[httpx.Request], httpx.Response]
 
 
 def connect(script: Script, *, max_retries: int = 0) -> AgentService:
     return AgentService("http://service", token="token", settings=Settings(max_retries=max_retries), transport=httpx.MockTransport(script))
+
+
+def connect_async(script: Script) -> AsyncAgentService:
+    return AsyncAgentService("http://service", token="token", settings=Settings(max_retries=0), transport=httpx.MockTransport(script))
 
 
 @pytest.mark.parametrize("id", [".", ".."])
@@ -72,3 +79,50 @@ def test_a_token_that_no_header_can_hold_is_refused_without_a_retry_and_is_in_no
 def test_a_secret_is_not_in_what_error_reports_print() -> None:
     for service in (AgentService("http://service", api_key="secret"), AgentService("http://service", oauth=("id", "secret"))):
         assert "secret" not in repr(vars(service))
+
+
+MESSAGE: dict[str, Any] = {
+    **dict.fromkeys(("id", "conversation_id", "content", "model_used"), "x"),
+    **{"role": "assistant", "content_type": "text", "credits_consumed": 1, "created_at": "2026-01-01T00:00:00Z"},
+    **{"status": "completed", "queries": []},
+}
+COMPLETED = f"id: 1\nevent: completed\ndata: {json.dumps(MESSAGE)}\n\n".encode()
+
+
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a stream that the service does not end. Reading beyond its parts is an error, as a lost connection is."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts = parts
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self.parts
+        raise httpx.ReadTimeout("Nothing arrived.")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self:
+            yield part
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def aclose(self) -> None:
+        self.close()
+
+
+def test_a_stream_ends_with_its_answer_while_its_connection_stays_open() -> None:
+    body = Body(COMPLETED)
+    with connect(lambda _: httpx.Response(200, stream=body)) as service:
+        assert [event.type for event in service.stream_answer("agt_1", "x")] == ["completed"]
+    assert body.is_closed
+
+
+def test_a_stream_of_coroutines_ends_with_its_answer_while_its_connection_stays_open() -> None:
+    async def use() -> None:
+        body = Body(COMPLETED)
+        async with connect_async(lambda _: httpx.Response(200, stream=body)) as service:
+            assert [event.type async for event in service.stream_answer("agt_1", "x")] == ["completed"]
+        assert body.is_closed
+
+    asyncio.run(use())

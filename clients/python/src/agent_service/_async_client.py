@@ -133,6 +133,8 @@ class AsyncAgentService(AsyncOperations):
                 for event in parser.take(chunk):
                     if (known := position.read(*event)) is not None:
                         yield known
+                    if position.has_completed:
+                        return
         except httpx.HTTPError as error:
             raise ConnectionFailedError("The connection failed before the answer was complete.") from error
         finally:

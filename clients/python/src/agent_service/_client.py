@@ -130,6 +130,8 @@ class AgentService(Operations):
                 for event in parser.take(chunk):
                     if (known := position.read(*event)) is not None:
                         yield known
+                    if position.has_completed:
+                        return
         except httpx.HTTPError as error:
             raise ConnectionFailedError("The connection failed before the answer was complete.") from error
         finally:
