@@ -83,8 +83,12 @@ def test_a_secret_is_not_in_what_error_reports_print() -> None:
 
 MESSAGE: dict[str, Any] = {
     **dict.fromkeys(("id", "conversation_id", "content", "model_used"), "x"),
-    **{"role": "assistant", "content_type": "text", "credits_consumed": 1, "created_at": "2026-01-01T00:00:00Z"},
-    **{"status": "completed", "queries": []},
+    "role": "assistant",
+    "content_type": "text",
+    "credits_consumed": 1,
+    "created_at": "2026-01-01T00:00:00Z",
+    "status": "completed",
+    "queries": [],
 }
 COMPLETED = f"id: 1\nevent: completed\ndata: {json.dumps(MESSAGE)}\n\n".encode()
 
@@ -126,3 +130,33 @@ def test_a_stream_of_coroutines_ends_with_its_answer_while_its_connection_stays_
         assert body.is_closed
 
     asyncio.run(use())
+
+
+def test_usage_is_read_to_its_end() -> None:
+    record: dict[str, Any] = dict.fromkeys(("user_id", "agent_id", "conversation_id", "model", "query_summary"), "x")
+    record |= {"credits_consumed": 1, "timestamp": "2026-01-01T00:00:00Z"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_first = "cursor" not in request.url.params
+        meta = {"total": 2, "next_cursor": "next" if is_first else None, "request_id": "x"}
+        return httpx.Response(200, json={"data": [{**record, "id": "use_1" if is_first else "use_2"}], "meta": meta})
+
+    with connect(answer) as service:
+        assert [one.id for one in service.entries(service.list_usage)] == ["use_1", "use_2"]
+
+    async def use() -> None:
+        async with connect_async(answer) as service:
+            assert [one.id async for one in service.entries(service.list_usage)] == ["use_1", "use_2"]
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("text", ["<h1>Sign in</h1>", "[]", "{}", ""])
+def test_a_success_that_is_none_of_the_api_is_an_error_of_this_package(text: str) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text=text)
+
+    for service in (connect(answer), AgentService("http://service", api_key="k", transport=httpx.MockTransport(answer))):
+        with pytest.raises(ApiError) as refused:
+            service.get_self()
+        assert (refused.value.status, refused.value.code) == (200, "unknown")

@@ -13,7 +13,7 @@ from ._auth import Credential, bearer, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
-from ._operation import Attempts, Body, CallOptions, Operation, Result
+from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
 from ._waiting import answer_ended, pause_between, running_message_id, wait_header
@@ -56,14 +56,14 @@ class AsyncAgentService(AsyncOperations):
         while True:
             page = await list_page(*arguments, **{**query, **({"cursor": cursor} if cursor else {})})
             yield page
-            cursor = page.meta.next_cursor  # type: ignore[attr-defined]
+            cursor = list_of(page).meta.next_cursor
             if not cursor:
                 return
 
     async def entries(self, list_page: Callable[..., Awaitable[BaseModel]], *arguments: str, **query: Any) -> AsyncIterator[Any]:
         """Every entry of a list, over all pages."""
         async for page in self.pages(list_page, *arguments, **query):
-            for entry in page.data:  # type: ignore[attr-defined]
+            for entry in list_of(page).data:
                 yield entry
 
     async def ask(
@@ -150,7 +150,7 @@ class AsyncAgentService(AsyncOperations):
                 response = await self._send(request)
                 if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
-                return operation.parse(response.content)
+                return read_answer(operation, response)
             except AgentServiceError as error:
                 if attempts.has_been_deleted(error):
                     return operation.parse(b"")
@@ -186,7 +186,5 @@ class AsyncAgentService(AsyncOperations):
                 response = await self._http.request(**self._credential.request())
             except httpx.HTTPError as error:
                 raise ConnectionFailedError("The token endpoint gave no answer.") from error
-            if not response.is_success:
-                raise to_api_error(response.status_code, response.headers, response.text)
-            self._credential.store(response.json(), requested_at)
+            self._credential.store(response, requested_at)
             return self._credential.current() or ""

@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 
+from ._errors import ApiError, to_api_error
+
 #: The longest time before its end at which a token is renewed, in seconds.
 _EARLIEST_RENEWAL = 300.0
 
@@ -64,11 +66,17 @@ class Credential:
             form["scope"] = " ".join(self.scopes)
         return {"method": "POST", "url": "/v1/auth/oauth/token", "data": form}
 
-    def store(self, answer: dict[str, Any], requested_at: float) -> None:
+    def store(self, response: httpx.Response, requested_at: float) -> None:
         """Keeps a token. Its age is measured here on the monotonic clock, so that a wrong time of day does not matter."""
-        issued = answer.get("data", answer)
-        lifetime = float(issued["expires_in"])
-        self._current = str(issued["access_token"])
+        if not response.is_success:
+            raise to_api_error(response.status_code, response.headers, response.text)
+        try:
+            answer = response.json()
+            issued = answer.get("data", answer)
+            token, lifetime = str(issued["access_token"]), float(issued["expires_in"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ApiError(response.status_code, "unknown", "The answer of the token endpoint has no token.") from error
+        self._current = token
         self._renew_at = requested_at + lifetime - min(lifetime / 5, _EARLIEST_RENEWAL)
 
     def refuse(self, token: str) -> bool:

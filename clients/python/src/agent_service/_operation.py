@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel
+import httpx
+from pydantic import BaseModel, RootModel, ValidationError
 
-from ._errors import ApiError, ConnectionFailedError, may_pass
+from ._errors import ApiError, ConnectionFailedError, may_pass, to_api_error
 
 #: A body as a mapping, for those who do not want the models.
 Body = Mapping[str, Any]
@@ -70,6 +71,19 @@ def segment(value: str) -> str:
     if value in ("", ".", ".."):
         raise ValueError(f'A parameter of the path cannot be "{value}".')
     return quote(value, safe="")
+
+
+def list_of(page: BaseModel) -> Any:
+    """The object with ``data`` and ``meta``, which a list of one of several forms wraps."""
+    return page.root if isinstance(page, RootModel) else page
+
+
+def read_answer(operation: Operation[Result], response: httpx.Response) -> Result:
+    """Raises an ApiError for a success that is none of the API, such as the page of a proxy."""
+    try:
+        return operation.parse(response.content)
+    except ValidationError as error:
+        raise to_api_error(response.status_code, response.headers, response.text) from error
 
 
 class Caller:
