@@ -7,6 +7,8 @@ import functools
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -160,3 +162,12 @@ def test_a_success_that_is_none_of_the_api_is_an_error_of_this_package(text: str
         with pytest.raises(ApiError) as refused:
             service.get_self()
         assert (refused.value.status, refused.value.code) == (200, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("7", 7), (format_datetime(datetime.now(timezone.utc) + timedelta(hours=1)), 3_600), ("soon", None)]
+)
+def test_retry_after_may_be_a_date(text: str, seconds: float | None) -> None:
+    with connect(lambda _: httpx.Response(503, headers={"retry-after": text})) as service, pytest.raises(ApiError) as refused:
+        service.get_self()
+    assert refused.value.retry_after == (None if seconds is None else pytest.approx(seconds, abs=60))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 
@@ -74,8 +76,15 @@ def to_api_error(status: int, headers: Mapping[str, str], text: str) -> ApiError
 
 
 def _seconds(text: str | None) -> float | None:
+    """Seconds from now, also where a proxy wrote a date. None for text that is neither."""
+    if not text:
+        return None
     try:
-        return max(0.0, float(text)) if text else None
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
 
