@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime, timedelta, timezone
@@ -165,9 +166,35 @@ def test_a_success_that_is_none_of_the_api_is_an_error_of_this_package(text: str
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("7", 7), (format_datetime(datetime.now(timezone.utc) + timedelta(hours=1)), 3_600), ("soon", None)]
+    ("text", "seconds"), [("7", 7), (format_datetime(datetime.now(timezone.utc) + timedelta(hours=1), usegmt=True), 3_600), ("soon", None)]
 )
 def test_retry_after_may_be_a_date(text: str, seconds: float | None) -> None:
     with connect(lambda _: httpx.Response(503, headers={"retry-after": text})) as service, pytest.raises(ApiError) as refused:
         service.get_self()
     assert refused.value.retry_after == (None if seconds is None else pytest.approx(seconds, abs=60))
+
+
+def test_a_renewal_that_fails_leaves_the_valid_token_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monotonic, issued = time.monotonic, httpx.Response(200, json={"data": {"access_token": "first", "expires_in": 3_600}})
+    tokens, bearers = [issued, *[httpx.Response(503)] * 3], list[str]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/auth/token":
+            return tokens.pop(0)
+        bearers.append(request.headers["authorization"])
+        return httpx.Response(404)
+
+    def get_self() -> int:
+        with pytest.raises(ApiError) as refused:
+            service.get_self()
+        return refused.value.status
+
+    settings = Settings(max_retries=0)
+    service = AgentService("http://service", api_key="k", settings=settings, transport=httpx.MockTransport(answer))
+    seen = []
+    for age in (0, 3_400, 3_401, 3_406, 3_601):
+        monkeypatch.setattr(time, "monotonic", lambda age=age: monotonic() + age)
+        seen.append((get_self(), len(tokens)))
+    # The renewal is tried again after 5 s, and its failure is reported once the token has expired.
+    assert seen == [(404, 3), (404, 2), (404, 2), (404, 1), (503, 0)]
+    assert bearers == ["Bearer first"] * 4

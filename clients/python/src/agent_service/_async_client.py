@@ -181,10 +181,18 @@ class AsyncAgentService(AsyncOperations):
             token = self._credential.current()
             if token is not None:
                 return token
-            requested_at = time.monotonic()
             try:
-                response = await self._http.request(**self._credential.request())
-            except httpx.HTTPError as error:
-                raise ConnectionFailedError("The token endpoint gave no answer.") from error
-            self._credential.store(response, requested_at)
+                await self._renew()
+            except AgentServiceError:
+                if (token := self._credential.postpone_renewal()) is None:
+                    raise
+                return token
             return self._credential.current() or ""
+
+    async def _renew(self) -> None:
+        requested_at = time.monotonic()
+        try:
+            response = await self._http.request(**self._credential.request())
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError("The token endpoint gave no answer.") from error
+        self._credential.store(response, requested_at)

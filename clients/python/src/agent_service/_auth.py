@@ -11,6 +11,7 @@ from ._errors import ApiError, to_api_error
 
 #: The longest time before its end at which a token is renewed, in seconds.
 _EARLIEST_RENEWAL = 300.0
+_RENEWAL_PAUSE = 5.0
 
 
 def checked_url(base_url: str) -> httpx.URL:
@@ -43,6 +44,7 @@ class Credential:
             raise ValueError("Give one of api_key, oauth and token.")
         self._current: str | None = None
         self._renew_at = 0.0
+        self._expires_at = 0.0
 
     @property
     def is_renewable(self) -> bool:
@@ -77,7 +79,16 @@ class Credential:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ApiError(response.status_code, "unknown", "The answer of the token endpoint has no token.") from error
         self._current = token
-        self._renew_at = requested_at + lifetime - min(lifetime / 5, _EARLIEST_RENEWAL)
+        self._expires_at = requested_at + lifetime
+        self._renew_at = self._expires_at - min(lifetime / 5, _EARLIEST_RENEWAL)
+
+    def postpone_renewal(self) -> str | None:
+        """The token that is still valid after its renewal failed, which is tried again after a pause; None without one."""
+        now = time.monotonic()
+        if self._current is None or now >= self._expires_at:
+            return None
+        self._renew_at = min(now + _RENEWAL_PAUSE, self._expires_at)
+        return self._current
 
     def refuse(self, token: str) -> bool:
         """Forgets a token that the service refused. False if the client has no other token."""
