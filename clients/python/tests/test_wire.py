@@ -8,6 +8,7 @@ import json
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_service import AgentService, ApiError, AsyncAgentService, Settings
+from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, Settings
 
 Script = Callable[[httpx.Request], httpx.Response]
 
@@ -198,3 +199,56 @@ def test_a_renewal_that_fails_leaves_the_valid_token_in_use(monkeypatch: pytest.
     # The renewal is tried again after 5 s, and its failure is reported once the token has expired.
     assert seen == [(404, 3), (404, 2), (404, 2), (404, 1), (503, 0)]
     assert bearers == ["Bearer first"] * 4
+
+
+RUNNING = {"error": {"type": "provider", "code": "answer_timeout", "details": {"message_id": "msg_1", "status": "running"}}}
+
+
+def test_an_answer_is_waited_for_with_the_options_of_the_call_in_requests_that_end_in_time() -> None:
+    sent: list[tuple[str, str, float]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(504, json=RUNNING)
+        sent.append((request.headers["prefer"], request.headers["x-request-id"], request.extensions["timeout"]["read"]))
+        return httpx.Response(200, json={"data": {**MESSAGE, "result": None, "usage": None}})
+
+    options = CallOptions(timeout=10, headers={"x-request-id": "mine"})
+    with connect(answer) as service:
+        service.ask("agt_1", "x", options=options)
+
+    async def use() -> None:
+        async with connect_async(answer) as service:
+            await service.ask("agt_1", "x", options=options)
+
+    asyncio.run(use())
+    assert sent == [("wait=5", "mine", 10)] * 2
+
+
+STARTED = b'id: 1\nevent: started\ndata: {"message_id": "m", "conversation_id": "c", "attempt": 1}\n\n'
+
+
+def test_a_stream_that_is_closed_closes_its_connection_and_has_the_time_limit_of_its_call() -> None:
+    limits: list[float] = []
+
+    def answer_with(body: Body) -> Script:
+        def answer(request: httpx.Request) -> httpx.Response:
+            limits.append(request.extensions["timeout"]["read"])
+            return httpx.Response(200, stream=body)
+
+        return answer
+
+    body = Body(STARTED)
+    with connect(answer_with(body)) as service, closing(service.stream_answer("agt_1", "x", options=CallOptions(timeout=7))) as events:
+        assert next(events).type == "started"
+    assert body.is_closed
+
+    async def use() -> None:
+        body = Body(STARTED)
+        service = connect_async(answer_with(body))
+        async with aclosing(service.stream_answer("agt_1", "x", options=CallOptions(timeout=7))) as events:
+            assert (await anext(events)).type == "started"
+        assert body.is_closed
+
+    asyncio.run(use())
+    assert limits == [7, 7]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from ._generated.operations import AsyncOperations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
-from ._waiting import answer_ended, pause_between, running_message_id, wait_header
+from ._waiting import answer_ended, pause_between, running_message_id, waiting_call
 
 Page = TypeVar("Page", bound=BaseModel)
 
@@ -77,7 +78,7 @@ class AsyncAgentService(AsyncOperations):
             message_id = running_message_id(error)
             if message_id is None:
                 raise
-        return await self.wait_for_answer(agent_id, message_id)
+        return await self.wait_for_answer(agent_id, message_id, options=options)
 
     async def start_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
@@ -89,20 +90,22 @@ class AsyncAgentService(AsyncOperations):
         asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
         return (await self.send_message(agent_id, body, options=asynchronous)).data
 
-    async def wait_for_answer(self, agent_id: str, message_id: str, *, timeout: float | None = None) -> models.ReadMessage:
+    async def wait_for_answer(
+        self, agent_id: str, message_id: str, *, timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.ReadMessage:
         """Waits until an answer has ended. A failed or cancelled one raises its error."""
         ends_at = None if timeout is None else time.monotonic() + timeout
         while True:
             asked_at = time.monotonic()
-            options = CallOptions(headers=wait_header(ends_at))
-            message = (await self.get_message(agent_id, message_id, options=options)).data
+            call = waiting_call(options or CallOptions(), ends_at, self._settings.timeout)
+            message = (await self.get_message(agent_id, message_id, options=call)).data
             if answer_ended(message):
                 return message
             await asyncio.sleep(pause_between(asked_at, ends_at, message_id))
 
     async def stream_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
-    ) -> AsyncIterator[AnswerEvent]:
+    ) -> AsyncGenerator[AnswerEvent, None]:
         """Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, so that
         the message is answered and charged once. A failed answer raises its error."""
         given = options or CallOptions()
@@ -110,8 +113,9 @@ class AsyncAgentService(AsyncOperations):
         attempts, failed_at = self._attempts(given), ""
         while not position.has_completed:
             try:
-                async for event in self._read_stream(position):
-                    yield event
+                async with aclosing(self._read_stream(position, given)) as events:
+                    async for event in events:
+                        yield event
                 if not position.has_completed:
                     raise ConnectionFailedError("The stream ended before the answer.")
             except AgentServiceError as error:
@@ -121,9 +125,9 @@ class AsyncAgentService(AsyncOperations):
                     attempts, failed_at = self._attempts(given), position.last_event_id
                 await asyncio.sleep(attempts.pause_after(error))
 
-    async def _read_stream(self, position: StreamPosition) -> AsyncIterator[AnswerEvent]:
+    async def _read_stream(self, position: StreamPosition, options: CallOptions) -> AsyncGenerator[AnswerEvent, None]:
         parser = EventParser()
-        request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
+        request = self._http.build_request(**position.request(), timeout=options.timeout or self._settings.stream_timeout)
         response = await self._send(request, stream=True)
         try:
             if not response.is_success:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from ._generated.operations import Operations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
-from ._waiting import answer_ended, pause_between, running_message_id, wait_header
+from ._waiting import answer_ended, pause_between, running_message_id, waiting_call
 
 Page = TypeVar("Page", bound=BaseModel)
 
@@ -76,7 +76,7 @@ class AgentService(Operations):
             message_id = running_message_id(error)
             if message_id is None:
                 raise
-        return self.wait_for_answer(agent_id, message_id)
+        return self.wait_for_answer(agent_id, message_id, options=options)
 
     def start_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
@@ -88,19 +88,22 @@ class AgentService(Operations):
         asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
         return self.send_message(agent_id, body, options=asynchronous).data
 
-    def wait_for_answer(self, agent_id: str, message_id: str, *, timeout: float | None = None) -> models.ReadMessage:
+    def wait_for_answer(
+        self, agent_id: str, message_id: str, *, timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.ReadMessage:
         """Waits until an answer has ended. A failed or cancelled one raises its error."""
         ends_at = None if timeout is None else time.monotonic() + timeout
         while True:
             asked_at = time.monotonic()
-            message = self.get_message(agent_id, message_id, options=CallOptions(headers=wait_header(ends_at))).data
+            call = waiting_call(options or CallOptions(), ends_at, self._settings.timeout)
+            message = self.get_message(agent_id, message_id, options=call).data
             if answer_ended(message):
                 return message
             time.sleep(pause_between(asked_at, ends_at, message_id))
 
     def stream_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
-    ) -> Iterator[AnswerEvent]:
+    ) -> Generator[AnswerEvent, None, None]:
         """Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, so that
         the message is answered and charged once. A failed answer raises its error."""
         given = options or CallOptions()
@@ -108,7 +111,7 @@ class AgentService(Operations):
         attempts, failed_at = self._attempts(given), ""
         while not position.has_completed:
             try:
-                yield from self._read_stream(position)
+                yield from self._read_stream(position, given)
                 if not position.has_completed:
                     raise ConnectionFailedError("The stream ended before the answer.")
             except AgentServiceError as error:
@@ -118,9 +121,9 @@ class AgentService(Operations):
                     attempts, failed_at = self._attempts(given), position.last_event_id
                 time.sleep(attempts.pause_after(error))
 
-    def _read_stream(self, position: StreamPosition) -> Iterator[AnswerEvent]:
+    def _read_stream(self, position: StreamPosition, options: CallOptions) -> Generator[AnswerEvent, None, None]:
         parser = EventParser()
-        request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
+        request = self._http.build_request(**position.request(), timeout=options.timeout or self._settings.stream_timeout)
         response = self._send(request, stream=True)
         try:
             if not response.is_success:

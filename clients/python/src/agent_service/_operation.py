@@ -25,7 +25,7 @@ class CallOptions:
     #: Made at random for each write unless given. Give one that is stored with the order that the call carries out.
     idempotency_key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: Seconds to wait for an answer, for each attempt.
+    #: Seconds to wait for an answer, for each attempt; of a stream the longest silence.
     timeout: float | None = None
     #: Attempts after the first one.
     max_retries: int | None = None

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from ._errors import ApiError, ConnectionFailedError
 from ._generated import models
+from ._operation import CallOptions
 
 _WAIT_SECONDS = 30
 
@@ -16,9 +18,11 @@ def running_message_id(error: ApiError) -> str | None:
     return message_id if isinstance(message_id, str) else None
 
 
-def wait_header(ends_at: float | None) -> dict[str, str]:
+def waiting_call(options: CallOptions, ends_at: float | None, request_limit: float) -> CallOptions:
+    """The options of a request for an answer. One that waits as long as its own time limit would never get it."""
     left = _WAIT_SECONDS if ends_at is None else ends_at - time.monotonic()
-    return {"prefer": f"wait={max(1, min(_WAIT_SECONDS, int(left) + 1))}"}
+    seconds = max(1, int(min(_WAIT_SECONDS, (options.timeout or request_limit) / 2, left + 1)))
+    return replace(options, headers={**options.headers, "prefer": f"wait={seconds}"})
 
 
 def answer_ended(message: models.ReadMessage) -> bool:
