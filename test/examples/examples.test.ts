@@ -220,6 +220,31 @@ describeLong('the receivers of webhooks', () => {
   );
 });
 
+describeLong('the Python program of the guide about idempotent clients', () => {
+  test('repeats a request under one key after its connection was lost, before the answer and within it', async () => {
+    const guide = readFileSync(join(repositoryRoot, 'docs', 'guides', 'idempotent-clients.md'), 'utf8');
+    const [, program = ''] = /```python as=post\.py\n(.*?)```/s.exec(guide) ?? [];
+    const folder = await testFolder();
+    writeFileSync(join(folder, 'post.py'), program);
+    const keys: unknown[] = [];
+    const service = createServer((request, response) => {
+      keys.push(request.headers['idempotency-key']);
+      if (keys.length === 1) request.socket.destroy();
+      else if (keys.length === 2) response.writeHead(200, { 'content-length': '100' }).write('{"data"', () => request.socket.destroySoon());
+      else response.end('{"data":{"content":"once"}}');
+    }).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+      const call = `import post; print(post.post("${url}", "key", {})["content"])`;
+      const output = await ended(run('python3', ['-c', call], { PYTHONDONTWRITEBYTECODE: '1' }, folder));
+      expect([output.trim(), keys.length, new Set(keys).size]).toEqual(['once', 3, 1]);
+    } finally {
+      service.close();
+    }
+  });
+});
+
 describeLong('the page of Next.js', () => {
   test('is built, shows its form, and streams an answer without the key', async () => {
     // Installed beside the repository's packages, from where the client is found, and outside of the example's own folder.
