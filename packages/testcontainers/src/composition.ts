@@ -29,7 +29,11 @@ export async function startComposition({
     return part;
   };
   const stop = async () => {
-    for (const part of parts.toReversed()) await part.stop();
+    const failures: unknown[] = [];
+    for (const part of parts.toReversed()) await part.stop().catch((cause: unknown) => void failures.push(cause));
+    // A part that the test itself has stopped is gone.
+    const failure = failures.find((cause) => (cause as { statusCode?: number }).statusCode !== 404);
+    if (failure !== undefined) throw failure;
   };
   try {
     const network = keep(await new Network().start());
@@ -39,7 +43,7 @@ export async function startComposition({
     const system = keep(await service.withServers(network, { databaseUrl, redisUrl: `redis://redis:${redisPort}` }).start());
     return { ...system, postgres, redis, stop };
   } catch (cause) {
-    await stop();
+    await stop().catch(() => undefined);
     throw cause;
   }
 }
