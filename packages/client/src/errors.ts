@@ -69,7 +69,7 @@ export function toConnectionError(cause: unknown, signal: AbortSignal): unknown 
 export const isApiError = (error: unknown, code?: ErrorCode): error is ApiError =>
   error instanceof ApiError && (code === undefined || error.code === code);
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 /** The error that an answer describes, in the form of the API, in that of OAuth, or as a proxy wrote it. */
@@ -106,7 +106,8 @@ function redirectRemedy(status: number, headers: Headers): string | undefined {
   return `The address redirects${target === null ? '' : ` to ${target}`}. Give that of the service itself as baseUrl.`;
 }
 
-function parseObject(body: string): Record<string, unknown> {
+/** Empty for a text that is no object. */
+export function parseObject(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body);
     return isObject(value) ? value : {};

@@ -1,4 +1,4 @@
-import { toApiError, toConnectionError } from './errors.ts';
+import { AgentServiceError, isObject, parseObject, toApiError, toConnectionError } from './errors.ts';
 import { timeLimit } from './waiting.ts';
 
 /** The address and the function with which a token source sends requests. */
@@ -32,41 +32,46 @@ const renewalPauseMs = 5_000;
 /** Exchanges an API key for access tokens, which are renewed before they expire. The key itself is sent to the token endpoint only. */
 export const apiKey = (key: string): TokenSource =>
   renewing(async (context) => {
-    const { data } = await requestToken<{ data: { access_token: string; expires_in: number } }>(context, '/v1/auth/token', {
-      'content-type': 'application/json',
-      body: JSON.stringify({ api_key: key }),
-    });
-    return { token: data.access_token, lifetimeSeconds: data.expires_in };
+    const sent = { 'content-type': 'application/json', body: JSON.stringify({ api_key: key }) };
+    return await requestToken(context, '/v1/auth/token', sent);
   });
 
 /** OAuth 2.0 client credentials; tokens are renewed before they expire. */
 export const clientCredentials = (clientId: string, clientSecret: string, scopes: readonly string[] = []): TokenSource =>
   renewing(async (context) => {
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-    const answer = await requestToken<{ access_token: string; expires_in: number }>(context, '/v1/auth/oauth/token', {
+    return await requestToken(context, '/v1/auth/oauth/token', {
       'content-type': 'application/x-www-form-urlencoded',
       body: new URLSearchParams({ ...form, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }).toString(),
     });
-    return { token: answer.access_token, lifetimeSeconds: answer.expires_in };
   });
 
-async function requestToken<Body>(
+async function requestToken(
   { baseUrl, fetch }: TokenContext,
   path: string,
   sent: { 'content-type': string; body: string },
-): Promise<Body> {
+): Promise<IssuedToken> {
   const limit = timeLimit(requestLimitMs);
   try {
     const headers = { 'content-type': sent['content-type'], accept: 'application/json' };
     const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: sent.body, signal: limit.signal, redirect });
     const text = await response.text();
     if (!response.ok) throw toApiError(response.status, response.headers, text);
-    return JSON.parse(text) as Body;
+    const issued = readToken(text);
+    if (!issued) throw new AgentServiceError('The answer of the token endpoint has no token.');
+    return issued;
   } catch (cause) {
     throw toConnectionError(cause, limit.signal);
   } finally {
     limit.release();
   }
+}
+
+/** In `data` from the exchange of a key, and plain from OAuth; undefined for an answer without a token, such as the page of a proxy. */
+function readToken(text: string): IssuedToken | undefined {
+  const answer = parseObject(text);
+  const { access_token: token, expires_in: lifetimeSeconds } = isObject(answer['data']) ? answer['data'] : answer;
+  return typeof token === 'string' && typeof lifetimeSeconds === 'number' ? { token, lifetimeSeconds } : undefined;
 }
 
 /**

@@ -145,3 +145,13 @@ test('an answer is waited for in requests that end within their time limit', asy
   await expect(waiting).rejects.toThrow('has not ended within 1200 ms');
   expect(sent.map(({ headers }) => headers['prefer'])).toEqual(['wait=1', 'wait=1']);
 });
+
+test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
+  'a token endpoint that gives no token is an error at once: %s',
+  async (text) => {
+    const { url, sent } = await serve((_sent, response) => response.end(text));
+    const call = connect(url, { auth: apiKey('sa_live_1'), maxRetries: 4 }).get('/v1/me');
+    await expect(call).rejects.toMatchObject({ name: 'AgentServiceError', message: expect.stringContaining('no token') });
+    expect(sent).toHaveLength(1);
+  },
+);
