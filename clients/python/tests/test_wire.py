@@ -252,3 +252,14 @@ def test_a_stream_that_is_closed_closes_its_connection_and_has_the_time_limit_of
 
     asyncio.run(use())
     assert limits == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("code", "type", "status"),
+    [("answer_cancelled", "conflict", 409), ("agent_deleted", "not_found", 404), ("provider_error", "provider", 502)],
+)
+def test_a_streamed_answer_that_fails_has_the_status_of_one_that_is_not_streamed(code: str, type: str, status: int) -> None:
+    data = json.dumps({"error": {"code": code, "type": type, "message": "Why."}})
+    body = Body(f"event: failed\ndata: {data}\n\n".encode())
+    with connect(lambda _: httpx.Response(200, stream=body)) as service, pytest.raises(ApiError, match=f"{status} {code}: Why."):
+        list(service.stream_answer("agt_1", "x"))

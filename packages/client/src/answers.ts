@@ -157,7 +157,7 @@ class StreamPosition {
       }
       case 'failed':
         this.hasFailed = true;
-        throw toApiError(failedStatus, new Headers(), data);
+        throw failedError(data);
       default:
         // `detached` means that the stream goes on elsewhere; later versions may add events.
         return undefined;
@@ -171,8 +171,14 @@ interface StartedData {
   readonly attempt: number;
 }
 
-/** The status of a failed answer that is not streamed. */
+/** The status of a failed answer that is not streamed, which the event does not name. */
 const failedStatus = 502;
+const failedStatuses: Readonly<Record<string, number>> = { conflict: 409, not_found: 404, internal: 500 };
+
+function failedError(data: string): ApiError {
+  const error = toApiError(failedStatus, new Headers(), data);
+  return new ApiError({ ...error, status: failedStatuses[error.type] ?? failedStatus });
+}
 
 /** Sends a message without waiting for its answer. `waitForAnswer` gets it later. */
 export async function startAnswer(client: Client, agentId: string, message: NewMessage, options: CallOptions = {}): Promise<Message> {

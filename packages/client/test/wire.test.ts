@@ -155,3 +155,14 @@ test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
     expect(sent).toHaveLength(1);
   },
 );
+
+test.each([
+  ['answer_cancelled', 'conflict', 409],
+  ['agent_deleted', 'not_found', 404],
+  ['provider_error', 'provider', 502],
+])('a streamed answer that ends with %s has the status of one that is not streamed', async (code, type, status) => {
+  const error = { error: { code, type, message: 'Why.', details: { message_id: 'msg_1' } } };
+  const { url } = await serve((_sent, response) => response.end(`event: failed\ndata: ${JSON.stringify(error)}\n\n`));
+  const failure = { status, code, type, details: { message_id: 'msg_1' }, message: `${status} ${code}: Why.` };
+  await expect(streamAnswer(connect(url), 'agt_1', { message: 'x' }).next()).rejects.toMatchObject(failure);
+});

@@ -5,11 +5,20 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ._errors import to_api_error
+from ._errors import ApiError, to_api_error
 from ._generated import models
 from ._operation import Body, CallOptions, body_text, segment
 
 _MAX_BUFFERED = 16 * 1024 * 1024
+
+
+#: The status of a failed answer that is not streamed, which the event does not name.
+_FAILED_STATUSES = {"conflict": 409, "not_found": 404, "internal": 500}
+
+
+def failed_error(data: str) -> ApiError:
+    error = to_api_error(502, {}, data)
+    return to_api_error(_FAILED_STATUSES.get(error.type, 502), {}, data)
 
 
 @dataclass(frozen=True)
@@ -104,5 +113,5 @@ class StreamPosition:
             return AnswerEvent("completed", content=message.content, message=message)
         if event == "failed":
             self.has_failed = True
-            raise to_api_error(502, {}, data)
+            raise failed_error(data)
         return None
