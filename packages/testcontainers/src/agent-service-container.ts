@@ -76,7 +76,8 @@ export class AgentServiceContainer {
     let draft = new GenericContainer(this.#image)
       .withEnvironment(settings)
       .withExposedPorts(apiPort, controlPort)
-      .withWaitStrategy(Wait.forHttp('/readyz', apiPort).forStatusCode(200))
+      // A container that ends, as with a setting that is not valid, fails the start at once and with its last log lines.
+      .withWaitStrategy(Wait.forHttp('/readyz', apiPort, { abortOnContainerExit: true }).forStatusCode(200))
       .withStartupTimeout(startLimitMs);
     if (this.#network) draft = draft.withNetwork(this.#network);
     const container = await draft.start();

@@ -7,6 +7,7 @@ const removed = Object.assign(new Error('No such container'), { statusCode: 404 
 let failures: { start?: Record<string, Error>; stop?: Record<string, Error> } = {};
 let stopped: string[] = [];
 let environments: Record<string, string>[] = [];
+let waits: unknown[] = [];
 
 class FakeContainer {
   readonly #name: string;
@@ -39,7 +40,10 @@ jest.unstable_mockModule('testcontainers', () => ({
   Network: class {
     start = async () => ({ stop: stopOf('network') });
   },
-  Wait: { forHttp: () => ({ forStatusCode: () => ({}) }), forListeningPorts: () => ({}) },
+  Wait: {
+    forHttp: (...words: unknown[]) => ({ forStatusCode: (status: number) => void waits.push([...words, status]) }),
+    forListeningPorts: () => ({}),
+  },
 }));
 jest.unstable_mockModule('@testcontainers/postgresql', () => ({ PostgreSqlContainer: FakeContainer }));
 const { AgentServiceContainer, startComposition } = await import('../src/index.ts');
@@ -47,7 +51,7 @@ const { AgentServiceContainer, startComposition } = await import('../src/index.t
 const start = () => startComposition({ postgresImage: 'postgres', redisImage: 'redis', service: new AgentServiceContainer('service') });
 
 beforeEach(() => {
-  [failures, stopped, environments] = [{}, [], []];
+  [failures, stopped, environments, waits] = [{}, [], [], []];
   jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({ api_keys: {} }));
 });
 afterEach(() => void jest.restoreAllMocks());
@@ -82,4 +86,9 @@ test('every rate limit of the service is lifted', async () => {
   const limits = [...settings.matchAll(/^\| `(RATE_LIMIT_\w+_PER_MINUTE)`/gm)].map(([, name = '']) => name);
   expect(limits.length).toBeGreaterThan(4);
   expect(environments[0]).toMatchObject(Object.fromEntries(limits.map((name) => [name, '1000000'])));
+});
+
+test('a container that ends while it starts is not waited for', async () => {
+  await new AgentServiceContainer('service').start();
+  expect(waits).toEqual([['/readyz', 8080, { abortOnContainerExit: true }, 200]]);
 });
