@@ -1,6 +1,6 @@
 // A chat in the terminal: AGENT_SERVICE_KEY=sa_… node examples/cli-chat/chat.ts AGENT_ID. Answers are streamed; an empty line ends it.
 import { createInterface } from 'node:readline';
-import { createClient, isApiError, streamAnswer } from '@agent-service/client';
+import { AgentServiceError, createClient, isApiError, streamAnswer } from '@agent-service/client';
 
 const { AGENT_SERVICE_URL: baseUrl = 'http://127.0.0.1:8080', AGENT_SERVICE_KEY: auth = '' } = process.env;
 const agentId = process.argv[2];
@@ -29,14 +29,17 @@ async function ask(agent: string, message: string): Promise<void> {
 }
 
 const input = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
+let isOpen = true;
+input.once('close', () => (isOpen = false));
 input.prompt();
 for await (const line of input) {
   if (line.trim() === '') break;
-  // A refused or failed message ends nothing: the next one may be possible.
+  // A refused or failed message, and a lost connection, ends nothing: the next one may be possible.
   await ask(agentId, line).catch((cause: unknown) => {
-    if (!isApiError(cause)) throw cause;
-    console.log(`${cause.code}: ${cause.message}`);
+    if (!(cause instanceof AgentServiceError)) throw cause;
+    console.log(isApiError(cause) ? `${cause.code}: ${cause.message}` : cause.message);
   });
-  input.prompt();
+  // Input that is a file may have ended during the answer.
+  if (isOpen) input.prompt();
 }
 input.close();

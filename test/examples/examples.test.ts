@@ -93,6 +93,16 @@ test(
 );
 
 test(
+  'a service that cannot be reached does not end the chat',
+  async () => {
+    const chat = runExample('cli-chat/chat.ts', [agentId], { AGENT_SERVICE_URL: 'http://127.0.0.1:9' });
+    chat.child.stdin?.end(`${question}\n\n`);
+    expect(await ended(chat)).toContain('The connection failed');
+  },
+  limitMs,
+);
+
+test(
   'the report holds the answer to each question, and a repeated run is charged for none',
   async () => {
     const file = join(await testFolder(), 'report.md');
