@@ -263,3 +263,23 @@ def test_a_streamed_answer_that_fails_has_the_status_of_one_that_is_not_streamed
     body = Body(f"event: failed\ndata: {data}\n\n".encode())
     with connect(lambda _: httpx.Response(200, stream=body)) as service, pytest.raises(ApiError, match=f"{status} {code}: Why."):
         list(service.stream_answer("agt_1", "x"))
+
+
+def test_a_function_of_coroutines_gives_the_token() -> None:
+    bearers: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        bearers.append(request.headers["authorization"])
+        return httpx.Response(401 if len(bearers) == 1 else 404)
+
+    async def fetch_token() -> str:
+        await asyncio.sleep(0)
+        return f"token-{len(bearers)}"
+
+    async def use() -> None:
+        async with AsyncAgentService("http://service", token=fetch_token, transport=httpx.MockTransport(answer)) as service:
+            with pytest.raises(ApiError):
+                await service.get_self()
+
+    asyncio.run(use())
+    assert bearers == ["Bearer token-0", "Bearer token-1"]

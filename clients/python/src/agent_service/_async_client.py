@@ -32,11 +32,12 @@ class AsyncAgentService(AsyncOperations):
         api_key: str | None = None,
         oauth: tuple[str, str] | None = None,
         scopes: tuple[str, ...] = (),
-        token: str | Callable[[], str] | None = None,
+        token: str | Callable[[], str] | Callable[[], Awaitable[str]] | None = None,
         settings: Settings | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._credential = Credential(api_key, oauth, scopes, token)
+        self._token_function = token if callable(token) else None
         self._settings = settings or Settings()
         self._http = httpx.AsyncClient(base_url=checked_url(base_url), timeout=self._settings.timeout, transport=transport)
         self._renewing = asyncio.Lock()
@@ -181,6 +182,9 @@ class AsyncAgentService(AsyncOperations):
             raise ConnectionFailedError("The connection failed before the answer was complete.") from error
 
     async def _token(self) -> str:
+        if self._token_function is not None:
+            given = self._token_function()
+            return given if isinstance(given, str) else await given
         async with self._renewing:
             token = self._credential.current()
             if token is not None:

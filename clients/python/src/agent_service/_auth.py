@@ -37,7 +37,7 @@ class Credential:
     api_key: str | None = field(default=None, repr=False)
     oauth: tuple[str, str] | None = field(default=None, repr=False)
     scopes: tuple[str, ...] = ()
-    token: str | Callable[[], str] | None = field(default=None, repr=False)
+    token: str | Callable[[], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.api_key, self.oauth, self.token)) != 1:
@@ -53,7 +53,7 @@ class Credential:
     def current(self) -> str | None:
         """The token for the next request; None where one has to be requested first."""
         if callable(self.token):
-            return self.token()
+            return str(self.token())
         if self.token is not None:
             return self.token
         return self._current if time.monotonic() < self._renew_at else None
