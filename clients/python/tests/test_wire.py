@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, Settings
+from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, ConnectionFailedError, Settings, TimeLimitError
 
 Script = Callable[[httpx.Request], httpx.Response]
 
@@ -283,3 +283,19 @@ def test_a_function_of_coroutines_gives_the_token() -> None:
 
     asyncio.run(use())
     assert bearers == ["Bearer token-0", "Bearer token-1"]
+
+
+def test_the_end_of_a_time_limit_differs_from_a_lost_connection() -> None:
+    def time_out(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("", request=request)
+
+    def disconnect(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadError("", request=request)
+
+    for script, is_limit in ((time_out, True), (disconnect, False)):
+        with connect(script) as service, pytest.raises(ConnectionFailedError) as failed:
+            service.get_self()
+        assert isinstance(failed.value, TimeLimitError) is is_limit
+    running = httpx.Response(200, json={"data": {**MESSAGE, "status": "running"}})
+    with connect(lambda _: running) as service, pytest.raises(TimeLimitError, match="msg_1"):
+        service.wait_for_answer("agt_1", "msg_1", timeout=0)

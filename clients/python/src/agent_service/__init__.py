@@ -2,7 +2,7 @@
 
 from ._async_client import AsyncAgentService
 from ._client import AgentService
-from ._errors import AgentServiceError, ApiError, ConnectionFailedError
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError
 from ._generated import models
 from ._operation import CallOptions
 from ._settings import Settings
@@ -18,6 +18,7 @@ __all__ = [
     "CallOptions",
     "ConnectionFailedError",
     "Settings",
+    "TimeLimitError",
     "WebhookEvent",
     "WebhookVerificationError",
     "models",

@@ -11,7 +11,7 @@ import httpx
 from pydantic import BaseModel
 
 from ._auth import Credential, bearer, checked_url
-from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
@@ -141,7 +141,7 @@ class AsyncAgentService(AsyncOperations):
                     if position.has_completed:
                         return
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+            raise to_connection_error(error) from error
         finally:
             await response.aclose()
 
@@ -179,7 +179,7 @@ class AsyncAgentService(AsyncOperations):
         try:
             return await self._http.send(request, stream=stream)
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+            raise to_connection_error(error) from error
 
     async def _token(self) -> str:
         if self._token_function is not None:
@@ -202,5 +202,5 @@ class AsyncAgentService(AsyncOperations):
         try:
             response = await self._http.request(**self._credential.request())
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The token endpoint gave no answer.") from error
+            raise to_connection_error(error) from error
         self._credential.store(response, requested_at)

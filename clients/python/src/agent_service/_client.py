@@ -10,7 +10,7 @@ import httpx
 from pydantic import BaseModel
 
 from ._auth import Credential, bearer, checked_url
-from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import Operations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
@@ -136,7 +136,7 @@ class AgentService(Operations):
                     if position.has_completed:
                         return
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+            raise to_connection_error(error) from error
         finally:
             response.close()
 
@@ -174,7 +174,7 @@ class AgentService(Operations):
         try:
             return self._http.send(request, stream=stream)
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+            raise to_connection_error(error) from error
 
     def _token(self) -> str:
         with self._renewing:
@@ -194,5 +194,5 @@ class AgentService(Operations):
         try:
             response = self._http.request(**self._credential.request())
         except httpx.HTTPError as error:
-            raise ConnectionFailedError("The token endpoint gave no answer.") from error
+            raise to_connection_error(error) from error
         self._credential.store(response, requested_at)

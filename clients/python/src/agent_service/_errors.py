@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
+
 
 class AgentServiceError(Exception):
     """Every error that this package raises."""
@@ -13,6 +15,16 @@ class AgentServiceError(Exception):
 
 class ConnectionFailedError(AgentServiceError):
     """No complete answer arrived. The request may have had its effect; a retry under the same Idempotency-Key is safe."""
+
+
+class TimeLimitError(ConnectionFailedError):
+    """The time limit of the call ended first."""
+
+
+def to_connection_error(error: httpx.HTTPError) -> ConnectionFailedError:
+    if isinstance(error, httpx.TimeoutException):
+        return TimeLimitError("Nothing arrived within the time limit.")
+    return ConnectionFailedError("The connection failed before the answer was complete.")
 
 
 class ApiError(AgentServiceError):

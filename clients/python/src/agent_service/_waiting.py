@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from ._errors import ApiError, ConnectionFailedError
+from ._errors import ApiError, TimeLimitError
 from ._generated import models
 from ._operation import CallOptions
 
@@ -39,5 +39,5 @@ def pause_between(asked_at: float, ends_at: float | None, message_id: str) -> fl
     """Seconds until the next question: a service that does not wait must not be asked without a pause."""
     now = time.monotonic()
     if ends_at is not None and now >= ends_at:
-        raise ConnectionFailedError(f"The answer {message_id} has not ended in time.")
+        raise TimeLimitError(f"The answer {message_id} has not ended in time.")
     return 0.5 if now - asked_at < 0.5 else 0.0
