@@ -20,7 +20,6 @@ from typing import Any
 TARGET = Path(__file__).parent / "src" / "agent_service" / "_generated"
 NOTICE = "# Generated from the OpenAPI document by generate.py. Any change is lost.\n"
 METHODS = ("get", "post", "put", "patch", "delete")
-# These have methods of their own in the hand-written part.
 # The service checks these, and says what is wrong; a client that checked them too would have to be as new as the service.
 UNCHECKED = {
     "pattern",
@@ -36,11 +35,12 @@ UNCHECKED = {
     "example",
     "default",
 }
+# These have methods of their own in the hand-written part.
 LEFT_OUT = {"streamMessage", "issueToken", "issueOauthToken"}
 
 
 def relax(node: Any, in_request: bool, is_properties: bool = False) -> Any:
-    """Accepts what later versions may add: fields, and values of enumerations in answers."""
+    """Keeps what later versions may add: fields, and values of enumerations in answers."""
     if isinstance(node, list):
         return [relax(one, in_request) for one in node]
     if not isinstance(node, dict):
@@ -48,11 +48,10 @@ def relax(node: Any, in_request: bool, is_properties: bool = False) -> Any:
     relaxed = {
         name: relax(value, in_request, name == "properties" and not is_properties)
         for name, value in node.items()
-        if not (name == "additionalProperties" and value is False)
-        and not name.startswith("x-")
-        and (is_properties or name not in UNCHECKED)
-        and not (name == "format" and value == "email")
+        if not name.startswith("x-") and (is_properties or name not in UNCHECKED) and not (name == "format" and value == "email")
     }
+    if relaxed.get("additionalProperties") is False and not is_properties:
+        relaxed["additionalProperties"] = True
     if not in_request and relaxed.get("type") == "string" and "enum" in relaxed:
         description = {"description": relaxed["description"]} if "description" in relaxed else {}
         return {"anyOf": [{"type": "string", "enum": relaxed["enum"]}, {"type": "string"}], **description}

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, ConnectionFailedError, Settings, TimeLimitError
+from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, ConnectionFailedError, Settings, TimeLimitError, models
 
 Script = Callable[[httpx.Request], httpx.Response]
 
@@ -299,3 +299,28 @@ def test_the_end_of_a_time_limit_differs_from_a_lost_connection() -> None:
     running = httpx.Response(200, json={"data": {**MESSAGE, "status": "running"}})
     with connect(lambda _: running) as service, pytest.raises(TimeLimitError, match="msg_1"):
         service.wait_for_answer("agt_1", "msg_1", timeout=0)
+
+
+def test_fields_of_later_versions_are_sent_and_kept() -> None:
+    sent: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        agent = {"id": "agt_1", "name": "x", "status": "active", "model": "Fast", "updated_at": "2026-01-01T00:00:00Z"}
+        return httpx.Response(200, json={"data": {**agent, "later": {"nested": 1}}})
+
+    with connect(answer) as service:
+        changed = service.update_agent("agt_1", models.UpdateAgentRequest.model_validate({"name": "x", "later": [1]}))
+    assert sent == [{"name": "x", "later": [1]}]
+    assert changed.data.model_extra == {"later": {"nested": 1}}
+
+
+@pytest.mark.parametrize(
+    ("period", "name"), [({}, "UsageOfDay"), ({"week": "2026-W02"}, "UsageOfWeek"), ({"month": "2026-01"}, "UsageOfMonth")]
+)
+def test_usage_of_a_period_has_the_model_of_its_period(period: dict[str, str], name: str) -> None:
+    dates = {"from": "2026-01-01", "to": "2026-01-31"}
+    meta = {"total_credits": 1, "total_queries": 1, "date_range": dates, "total": 1, "next_cursor": None, "request_id": "x"}
+    usage = {"date": "2026-01-05", "total_credits": 1, "query_count": 1, "unique_users": 1, "breakdown_by_model": {"Fast": 1}, **period}
+    with connect(lambda _: httpx.Response(200, json={"data": [usage], "meta": meta})) as service:
+        assert [type(one).__name__ for one in service.entries(service.list_usage)] == [name]

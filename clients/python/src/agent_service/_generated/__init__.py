@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 c075628308097edee970ac7c8a8a4ff39ff6fc3387251b609f71b7ca4ed02cf5
+# Source: sha256 b62a4753361279d300f51965fc72507a2a820ce862fdd0c2b510ec7a329a726f

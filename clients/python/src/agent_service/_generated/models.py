@@ -5,20 +5,29 @@ from __future__ import annotations
 from datetime import date as date_aliased
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field, RootModel
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, RootModel
 
 
 class ActivateTemplateRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name_override: str | None = None
     model_override: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
 
 
 class DataScope(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     tables: Annotated[list[str], Field(description='The tables that the agent can read.')]
     read_only: bool
 
 
 class OutputPreferences(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     default_format: Annotated[
         Literal['markdown', 'table', 'text', 'json'] | str,
         Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
@@ -27,6 +36,9 @@ class OutputPreferences(BaseModel):
 
 
 class Agent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     description: str
@@ -45,6 +57,9 @@ class Agent(BaseModel):
 
 
 class AgentSummary(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     description: str
@@ -56,6 +71,9 @@ class AgentSummary(BaseModel):
 
 
 class ApiKey(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: Annotated[str, Field(description='Empty where none was given.')]
     hint: Annotated[str, Field(description='The first and last characters of the key.')]
@@ -74,17 +92,26 @@ class ApiKey(BaseModel):
 
 
 class Actor(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     type: Annotated[str, Field(description='user, service or operator.')]
     id: str
     key_id: Annotated[str | None, Field(description='The API key or OAuth application, where there was one.')]
 
 
 class Target(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     type: str
     id: str
 
 
 class AuditEntry(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     created_at: AwareDatetime
     actor: Actor
@@ -96,6 +123,9 @@ class AuditEntry(BaseModel):
 
 
 class Conversation(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     agent_id: str
     message_count: Annotated[int, Field(description='The number of messages of both sides.')]
@@ -105,6 +135,9 @@ class Conversation(BaseModel):
 
 
 class DataScope1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     tables: Annotated[
         list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
     ] = None
@@ -112,6 +145,9 @@ class DataScope1(BaseModel):
 
 
 class OutputPreferences1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     default_format: Annotated[
         Literal['markdown', 'table', 'text', 'json'] | None,
         Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
@@ -125,6 +161,9 @@ class OutputPreferences1(BaseModel):
 
 
 class CreateAgentRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     system_prompt: Annotated[str, Field(description='Instructions for the model.')]
     data_scope: DataScope1
@@ -137,6 +176,9 @@ class CreateAgentRequest(BaseModel):
 
 
 class CreateKeyRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     user_id: Annotated[str | None, Field(description='The caller’s own user unless said.')] = None
     scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
@@ -147,6 +189,9 @@ class CreateKeyRequest(BaseModel):
 
 
 class Data(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: Annotated[str, Field(description='Empty where none was given.')]
     hint: Annotated[str, Field(description='The first and last characters of the key.')]
@@ -166,10 +211,16 @@ class Data(BaseModel):
 
 
 class CreateKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data
 
 
 class CreateOauthApplicationRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     user_id: Annotated[str | None, Field(description='An existing user, whose role then limits the scopes.')] = None
     scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
@@ -178,6 +229,9 @@ class CreateOauthApplicationRequest(BaseModel):
 
 
 class Data1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: Annotated[str, Field(description='The `client_id`.')]
     name: Annotated[str, Field(description='Empty where none was given.')]
     user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
@@ -196,16 +250,25 @@ class Data1(BaseModel):
 
 
 class CreateOauthApplicationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data1
 
 
 class CreateUserRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     email: str
     role: Literal['admin', 'member'] | None = None
 
 
 class CreateWebhookRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     url: Annotated[str, Field(description='Where events are sent: an HTTPS URL of the public internet.')]
     events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated']]
     secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
@@ -214,6 +277,9 @@ class CreateWebhookRequest(BaseModel):
 
 
 class CreatedAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     status: Literal['active', 'inactive', 'draft'] | str
@@ -221,6 +287,9 @@ class CreatedAgent(BaseModel):
 
 
 class CreatedWebhook(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     url: str
     events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated'] | str]
@@ -230,6 +299,9 @@ class CreatedWebhook(BaseModel):
 
 
 class CreditSettings(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     organization_id: str
     balance: Annotated[int, Field(description='All credits that remain.')]
     allocated: Annotated[int, Field(description='Credits assigned to users, what is held for their answers included.')]
@@ -247,11 +319,17 @@ class RoleGate(BaseModel):
     Says if statements run under a database role that holds only their scope, and why not, or for which tables not.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     active: bool
     reason: str
 
 
 class Column(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     type: Annotated[str, Field(description='As PostgreSQL writes it.')]
     nullable: bool
@@ -260,6 +338,9 @@ class Column(BaseModel):
 
 
 class DataSourceTable(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: Annotated[str, Field(description='As a `data_scope` names it.')]
     schema_: Annotated[str, Field(alias='schema')]
     kind: Literal['table', 'view'] | str
@@ -269,11 +350,17 @@ class DataSourceTable(BaseModel):
 
 
 class DuplicateTemplateRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     description: str | None = None
 
 
 class DuplicatedAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     description: str
@@ -283,6 +370,9 @@ class DuplicatedAgent(BaseModel):
 
 
 class Error1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     type: Annotated[
         Literal['invalid_request', 'authentication', 'conflict', 'permission', 'not_found', 'credits', 'provider', 'rate_limit', 'internal'] | str,
         Field(description='The kind of failure.'),
@@ -294,37 +384,61 @@ class Error1(BaseModel):
 
 
 class Meta(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     request_id: str
 
 
 class Error(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     error: Error1
     meta: Meta
 
 
 class Feedback(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
     comment: str
     updated_at: AwareDatetime
 
 
 class GetAgentResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Agent
 
 
 class GetCreditSettingsResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: CreditSettings
 
 
 class GetKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: ApiKey
 
 
 class IssueAgentTokenRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     expires_in: Annotated[int | None, Field(description='Seconds; 900, or as long as the credential lasts, unless given.')] = None
 
 
 class Data2(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     access_token: str
     token_type: Literal['Bearer']
     expires_in: Annotated[int, Field(description='Seconds.')]
@@ -333,10 +447,16 @@ class Data2(BaseModel):
 
 
 class IssueAgentTokenResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data2
 
 
 class IssueOauthTokenRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     grant_type: Literal['client_credentials']
     client_id: Annotated[str, Field(description='In the body or by HTTP Basic.')]
     client_secret: Annotated[str, Field(description='In the body or by HTTP Basic.')]
@@ -346,6 +466,9 @@ class IssueOauthTokenRequest(BaseModel):
 
 
 class IssueOauthTokenResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     access_token: str
     token_type: Literal['Bearer']
     expires_in: Annotated[int, Field(description='Seconds.')]
@@ -353,10 +476,16 @@ class IssueOauthTokenResponse(BaseModel):
 
 
 class IssueTokenRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     api_key: Annotated[str, Field(description='A live or test API key.')]
 
 
 class Data3(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     access_token: str
     token_type: Literal['Bearer']
     expires_in: Annotated[int, Field(description='Seconds.')]
@@ -364,16 +493,25 @@ class Data3(BaseModel):
 
 
 class IssueTokenResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data3
 
 
 class ListMeta(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     total: Annotated[int, Field(description='How many entries there are under the same filters.')]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
 
 
 class Key(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     kty: Literal['RSA']
     use: Literal['sig']
     alg: Literal['RS256']
@@ -383,10 +521,16 @@ class Key(BaseModel):
 
 
 class ListSigningKeysResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     keys: list[Key]
 
 
 class Query(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     statement: str
     tables: list[str]
     rows: int
@@ -398,6 +542,9 @@ class Usage(BaseModel):
     The use of the model by the answer. Beyond the specification.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     model: Annotated[str, Field(description='As the provider names it; `built-in` without a language model.')]
     input_tokens: Annotated[int, Field(description='The tokens of all calls of the model, with the instructions and the results of tools.')]
     output_tokens: int
@@ -405,6 +552,9 @@ class Usage(BaseModel):
 
 
 class Column1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     type: Literal['boolean', 'number', 'date', 'timestamp', 'json', 'text'] | str
 
@@ -414,6 +564,9 @@ class Result(BaseModel):
     The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     columns: list[Column1]
     rows: Annotated[
         list[list[Any]],
@@ -425,6 +578,9 @@ class Result(BaseModel):
 
 
 class ListedMessage(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     conversation_id: str
     role: Literal['user', 'assistant'] | str
@@ -452,6 +608,9 @@ class ListedMessage(BaseModel):
 
 
 class Message(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     conversation_id: str
     role: Literal['user', 'assistant'] | str
@@ -474,6 +633,9 @@ class Message(BaseModel):
 
 
 class OAuthApplication(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: Annotated[str, Field(description='The `client_id`.')]
     name: Annotated[str, Field(description='Empty where none was given.')]
     user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
@@ -491,11 +653,17 @@ class OAuthApplication(BaseModel):
 
 
 class OAuthError(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     error: str
     error_description: str
 
 
 class OrganizationBalance(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     organization_id: str
     balance: Annotated[int, Field(description='All credits that remain.')]
     allocated: Annotated[int, Field(description='Credits assigned to users, what is held for their answers included.')]
@@ -511,6 +679,9 @@ class Result1(BaseModel):
     The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     columns: list[Column1]
     rows: Annotated[
         list[list[Any]],
@@ -522,6 +693,9 @@ class Result1(BaseModel):
 
 
 class Step(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str
     detail: Annotated[str, Field(description='The statement, the table, or the change.')]
     rows: int
@@ -530,6 +704,9 @@ class Step(BaseModel):
 
 
 class ReadMessage(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     conversation_id: str
     role: Literal['user', 'assistant'] | str
@@ -558,6 +735,9 @@ class ReadMessage(BaseModel):
 
 
 class RotateKeyRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     previous_valid_seconds: Annotated[
         int | None,
         Field(
@@ -571,11 +751,17 @@ class Previous(BaseModel):
     The replaced key, which was or will be refused from `ends_at` on.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     ends_at: AwareDatetime
 
 
 class Data4(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: Annotated[str, Field(description='Empty where none was given.')]
     hint: Annotated[str, Field(description='The first and last characters of the key.')]
@@ -596,10 +782,16 @@ class Data4(BaseModel):
 
 
 class RotateKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data4
 
 
 class RotateOauthSecretRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     previous_valid_seconds: Annotated[
         int | None,
         Field(
@@ -609,6 +801,9 @@ class RotateOauthSecretRequest(BaseModel):
 
 
 class Data5(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: Annotated[str, Field(description='The `client_id`.')]
     name: Annotated[str, Field(description='Empty where none was given.')]
     user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
@@ -627,20 +822,32 @@ class Data5(BaseModel):
 
 
 class RotateOauthSecretResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data5
 
 
 class RotateWebhookSecretRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
 
 
 class RotatedWebhookSecret(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     secret: Annotated[str, Field(description='Shown here and never again.')]
     previous_secret_until: Annotated[AwareDatetime, Field(description='Until when the secret before signs along in `webhook-signature`.')]
 
 
 class User1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     email: Annotated[str, Field(description='Empty where there is none.')]
@@ -651,11 +858,17 @@ class User1(BaseModel):
 
 
 class Organization(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
 
 
 class Credential(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     type: Literal['api_key', 'oauth_application', 'session'] | str
     name: Annotated[str, Field(description='Empty where none was given.')]
@@ -668,6 +881,9 @@ class ReadsPerMinute(BaseModel):
     Requests of this credential, and of all of the organization.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     credential: int
     organization: int
 
@@ -677,6 +893,9 @@ class WritesPerMinute(BaseModel):
     Requests of this credential, and of all of the organization.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     credential: int
     organization: int
 
@@ -686,6 +905,9 @@ class MessagesPerMinute(BaseModel):
     Requests of this credential, and of all of the organization.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     credential: int
     organization: int
 
@@ -695,12 +917,18 @@ class Limits(BaseModel):
     Rate limits. The headers of each answer say what is left.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     reads_per_minute: Annotated[ReadsPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
     writes_per_minute: Annotated[WritesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
     messages_per_minute: Annotated[MessagesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
 
 
 class Self(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     user: User1
     organization: Organization
     environment: Literal['live', 'test'] | str
@@ -710,6 +938,9 @@ class Self(BaseModel):
 
 
 class SendMessageRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     message: str
     conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
     context: Annotated[
@@ -719,20 +950,32 @@ class SendMessageRequest(BaseModel):
 
 
 class SendMessageResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Message
 
 
 class SetAllocationRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     monthly_limit: int
     rollover_enabled: bool | None = None
 
 
 class SetFeedbackRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
     comment: str | None = None
 
 
 class Data6(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     message_id: str
     score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
     comment: str
@@ -740,10 +983,16 @@ class Data6(BaseModel):
 
 
 class SetFeedbackResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data6
 
 
 class StreamMessageRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     message: str
     conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
     context: Annotated[
@@ -753,12 +1002,18 @@ class StreamMessageRequest(BaseModel):
 
 
 class ChangelogItem(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     version: str
     date: date_aliased
     changes: str
 
 
 class Template(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     description: str
@@ -779,6 +1034,9 @@ class Template(BaseModel):
 
 
 class TemplateActivation(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     template_id: str
     agent_id: str
     name: str
@@ -787,6 +1045,9 @@ class TemplateActivation(BaseModel):
 
 
 class TemplateDeactivation(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     template_id: str
     agent_id: str
     status: Literal['inactive']
@@ -794,6 +1055,9 @@ class TemplateDeactivation(BaseModel):
 
 
 class TemplateSummary(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     description: str
@@ -810,6 +1074,9 @@ class TemplateSummary(BaseModel):
 
 
 class TitledConversation(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     agent_id: str
     message_count: Annotated[int, Field(description='The number of messages of both sides.')]
@@ -820,16 +1087,25 @@ class TitledConversation(BaseModel):
 
 
 class DataScope2(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     tables: list[str] | None = None
     read_only: bool | None = None
 
 
 class OutputPreferences2(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     default_format: Literal['markdown', 'table', 'text', 'json'] | None = None
     chart_enabled: bool | None = None
 
 
 class UpdateAgentRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str | None = None
     system_prompt: Annotated[str | None, Field(description='Instructions for the model.')] = None
     data_scope: DataScope2 | None = None
@@ -843,14 +1119,23 @@ class UpdateAgentRequest(BaseModel):
 
 
 class UpdateConversationRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     title: Annotated[str | None, Field(description='Empty or null removes it.')]
 
 
 class UpdateConversationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: TitledConversation
 
 
 class UpdateCreditSettingsRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     auto_replenish: bool | None = None
     replenish_threshold: int | None = None
     replenish_amount: int | None = None
@@ -859,10 +1144,16 @@ class UpdateCreditSettingsRequest(BaseModel):
 
 
 class UpdateCreditSettingsResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: CreditSettings
 
 
 class UpdateKeyRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str | None = None
     scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
         None
@@ -871,10 +1162,16 @@ class UpdateKeyRequest(BaseModel):
 
 
 class UpdateKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: ApiKey
 
 
 class UpdateOauthApplicationRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str | None = None
     scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
         None
@@ -882,10 +1179,16 @@ class UpdateOauthApplicationRequest(BaseModel):
 
 
 class UpdateOauthApplicationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: OAuthApplication
 
 
 class UpdateUserRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     name: str | None = None
     email: str | None = None
     role: Literal['admin', 'member'] | None = None
@@ -897,11 +1200,17 @@ class EndedCredentials(BaseModel):
     Only of a deactivation: how many credentials ended with it.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     api_keys: int
     oauth_applications: int
 
 
 class Data7(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     email: str
@@ -914,10 +1223,16 @@ class Data7(BaseModel):
 
 
 class UpdateUserResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Data7
 
 
 class UpdateWebhookRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     url: Annotated[str | None, Field(description='Where events are sent: an HTTPS URL of the public internet.')] = None
     events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated']] | None = (
         None
@@ -927,6 +1242,9 @@ class UpdateWebhookRequest(BaseModel):
 
 
 class UpdatedAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     status: Literal['active', 'inactive', 'draft'] | str
@@ -939,11 +1257,17 @@ class DateRange(BaseModel):
     Days in UTC, both included.
     """
 
+    model_config = ConfigDict(
+        extra='allow',
+    )
     from_: Annotated[date_aliased, Field(alias='from')]
     to: date_aliased
 
 
 class UsageAggregateMeta(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     total: Annotated[int, Field(description='How many entries there are under the same filters.')]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
@@ -953,6 +1277,9 @@ class UsageAggregateMeta(BaseModel):
 
 
 class UsageOfAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     agent_id: str
     name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
     total_credits: int
@@ -962,6 +1289,9 @@ class UsageOfAgent(BaseModel):
 
 
 class UsageOfDay(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     date: date_aliased
     total_credits: int
     query_count: int
@@ -970,6 +1300,9 @@ class UsageOfDay(BaseModel):
 
 
 class UsageOfMonth(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     date: Annotated[date_aliased, Field(description='Its first day.')]
     month: str
     total_credits: int
@@ -979,6 +1312,9 @@ class UsageOfMonth(BaseModel):
 
 
 class UsageOfUser(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     user_id: str
     total_credits: int
     query_count: int
@@ -988,6 +1324,9 @@ class UsageOfUser(BaseModel):
 
 
 class UsageOfWeek(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     date: Annotated[date_aliased, Field(description='Its Monday.')]
     week: str
     total_credits: int
@@ -997,6 +1336,9 @@ class UsageOfWeek(BaseModel):
 
 
 class UsageRecord(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     user_id: str
     agent_id: str
@@ -1008,11 +1350,17 @@ class UsageRecord(BaseModel):
 
 
 class BillingPeriod(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     start: AwareDatetime
     end: Annotated[AwareDatetime, Field(description='Not included.')]
 
 
 class MostUsedAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     agent_id: str
     name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
     credits_used: int
@@ -1020,11 +1368,17 @@ class MostUsedAgent(BaseModel):
 
 
 class ModelDistribution(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     credits: int
     queries: int
 
 
 class UsageSummary(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     billing_period: BillingPeriod
     total_credits_used: int
     total_queries: int
@@ -1034,6 +1388,9 @@ class UsageSummary(BaseModel):
 
 
 class User(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     name: str
     email: str
@@ -1043,6 +1400,9 @@ class User(BaseModel):
 
 
 class UserAllocation(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     user_id: str
     monthly_limit: int
     rollover_enabled: bool
@@ -1051,6 +1411,9 @@ class UserAllocation(BaseModel):
 
 
 class UserBalance(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     user_id: str
     balance: Annotated[int, Field(description='The credits that are assigned to the user and not held for an answer.')]
     monthly_limit: int
@@ -1060,6 +1423,9 @@ class UserBalance(BaseModel):
 
 
 class Webhook(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     url: str
     events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated'] | str]
@@ -1073,6 +1439,9 @@ class Webhook(BaseModel):
 
 
 class Attempt(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     at: AwareDatetime
     status: Annotated[int | None, Field(description='The HTTP status; null where nothing was answered.')]
     error: Annotated[str | None, Field(description='Why nothing was answered.')]
@@ -1080,6 +1449,9 @@ class Attempt(BaseModel):
 
 
 class WebhookDelivery(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     id: str
     event_id: str
     event_type: str
@@ -1094,26 +1466,44 @@ class WebhookDelivery(BaseModel):
 
 
 class ActivateTemplateResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: TemplateActivation
 
 
 class CancelAnswerResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Message
 
 
 class CreateAgentResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: CreatedAgent
 
 
 class CreateUserResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: User
 
 
 class CreateWebhookResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: CreatedWebhook
 
 
 class DataSource(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     environment: Literal['live', 'test'] | str
     status: Annotated[Literal['connected', 'unreadable', 'none'] | str, Field(description='`none`: no database is connected.')]
     reason: Annotated[str | None, Field(description='Why it is unreadable.')]
@@ -1127,115 +1517,190 @@ class DataSource(BaseModel):
 
 
 class DeactivateTemplateResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: TemplateDeactivation
 
 
 class DuplicateTemplateResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: DuplicatedAgent
 
 
 class GetBalanceResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: OrganizationBalance
 
 
 class GetConversationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: TitledConversation
 
 
 class GetDataSourceResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: DataSource
     meta: ListMeta
 
 
 class GetMessageResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: ReadMessage
 
 
 class GetOauthApplicationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: OAuthApplication
 
 
 class GetSelfResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Self
 
 
 class GetTemplateResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Template
 
 
 class GetUsageSummaryResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: UsageSummary
 
 
 class GetUserBalanceResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: UserBalance
 
 
 class GetUserResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: User
 
 
 class ListAgentsResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[AgentSummary]
     meta: ListMeta
 
 
 class ListAuditEntriesResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[AuditEntry]
     meta: ListMeta
 
 
 class ListConversationsResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[Conversation | TitledConversation]
     meta: ListMeta
 
 
 class ListKeysResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[ApiKey]
     meta: ListMeta
 
 
 class ListMessagesResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[ListedMessage]
     meta: ListMeta
 
 
 class ListOauthApplicationsResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[OAuthApplication]
     meta: ListMeta
 
 
 class ListTemplatesResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[TemplateSummary]
     meta: ListMeta
 
 
 class ListUsageResponse1(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageRecord]
     meta: ListMeta
 
 
 class ListUsageResponse2(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageOfDay]
     meta: UsageAggregateMeta
 
 
 class ListUsageResponse3(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageOfWeek]
     meta: UsageAggregateMeta
 
 
 class ListUsageResponse4(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageOfMonth]
     meta: UsageAggregateMeta
 
 
 class ListUsageResponse5(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageOfUser]
     meta: UsageAggregateMeta
 
 
 class ListUsageResponse6(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[UsageOfAgent]
     meta: UsageAggregateMeta
 
@@ -1247,39 +1712,66 @@ class ListUsageResponse(
 
 
 class ListUsersResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[User]
     meta: ListMeta
 
 
 class ListWebhookDeliveriesResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[WebhookDelivery]
     meta: ListMeta
 
 
 class ListWebhooksResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: list[Webhook]
     meta: ListMeta
 
 
 class RedeliverWebhookDeliveryResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: WebhookDelivery
 
 
 class RotateWebhookSecretResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: RotatedWebhookSecret
 
 
 class SetAllocationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: UserAllocation
 
 
 class TestWebhookResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: WebhookDelivery
 
 
 class UpdateAgentResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: UpdatedAgent
 
 
 class UpdateWebhookResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
     data: Webhook
