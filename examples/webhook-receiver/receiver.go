@@ -28,7 +28,7 @@ var seen sync.Map
 // keyOf returns the key behind a secret: the base64 after whsec_, or the characters of a secret of another form.
 func keyOf(secret string) []byte {
 	if encoded, found := strings.CutPrefix(secret, "whsec_"); found && encoded != "" {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+		if key, err := base64.StdEncoding.Strict().DecodeString(encoded); err == nil {
 			return key
 		}
 	}

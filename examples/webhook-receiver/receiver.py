@@ -21,7 +21,9 @@ def key_of(secret: str) -> bytes:
     encoded = secret.removeprefix("whsec_")
     if encoded not in ("", secret):
         try:
-            return base64.b64decode(encoded, validate=True)
+            key = base64.b64decode(encoded, validate=True)
+            if base64.b64encode(key).decode() == encoded:
+                return key
         except binascii.Error:
             pass
     return secret.encode()
