@@ -2,6 +2,7 @@ import { createProcess, processSettings, type RunningProcess, readConfig } from 
 import { databaseSettings, migrate, openStore, type Store } from '@agent-service/store';
 import { testDatabase, testRedis, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { z } from 'zod';
 import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
@@ -100,6 +101,7 @@ test('over three months: deliveries are listed, counted and sent again, and whol
   // January's last day is 32 days ago: none of its deliveries is listed, whether or not its partition has been dropped.
   const expected = { events: ['evt_march', 'evt_january', 'evt_february'], total: '3' };
   expect(await listedOf(id)).toMatchObject(expected);
+  await months.ensure(clock);
   expect(await months.drop(clock)).toEqual(['deliveries_2025_01', 'events_2024_12']);
   expect(await listedOf(id)).toMatchObject(expected);
   expect(await partitions()).toEqual(
@@ -173,6 +175,18 @@ test('an expired event, or one far in the future, delays no other event', async 
   expect(await listedOf(id)).toMatchObject({ events: ['evt_now'], total: '1' });
   await receive(eventOf('evt_odd', 'yesterday'), eventOf('evt_next', '2025-08-20T00:00:00Z'), eventOf('evt_last', '2025-06-03T00:00:00Z'));
   expect((await listedOf(id)).events.toSorted()).toEqual(['evt_last', 'evt_next', 'evt_now']);
+});
+
+test('events are received while the partition of the next month cannot be created, as during an ANALYZE', async () => {
+  at('2025-10-31T23:59:00Z');
+  const id = await endpoint();
+  await months.ensure(clock);
+  const analyzing = new Client({ connectionString: database.url, options: `-c search_path=${schema}` });
+  await analyzing.connect();
+  await analyzing.query('begin; analyze events; analyze deliveries');
+  at('2025-11-01T00:00:01Z');
+  await receive(eventOf('evt_november'), eventOf('evt_october', '2025-10-31T23:59:59Z')).finally(() => analyzing.end());
+  expect((await listedOf(id)).events.toSorted()).toEqual(['evt_november', 'evt_october']);
 });
 
 test('a process whose clock is ahead removes only what has expired by the clock of the database', async () => {

@@ -41,7 +41,7 @@ export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> =>
     const { months, dispatch, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    await months.ensure(now());
+    await months.ensureCurrent(now());
     const response = await once(deps.store, call, async ({ em, sql }) => {
       const at = now();
       const webhook = await lockWebhook(em, tenant, webhookId);
@@ -68,7 +68,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
     const { months, dispatch, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    await months.ensure(now());
+    await months.ensureCurrent(now());
     const response = await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, webhookId);
       if (!webhook) throw new ServiceError('not_found');

@@ -13,7 +13,10 @@ export const receiveEvents = ({ store, months, dispatch, logger, now }: Webhooks
     checkItems(events, 'events');
     const at = now();
     const received = events.flatMap((event) => toEvents(event, at, logger));
-    await months.ensure(at);
+    await months.ensureCurrent(
+      at,
+      received.map(({ createdAt }) => Date.parse(createdAt)),
+    );
     const webhooks = await store.transaction(({ sql }) => storeEvents(sql, received, at));
     dispatch.nudge(webhooks);
     return {};

@@ -7,8 +7,10 @@ export const eventsRetainedMs = deliveriesRetainedMs + 7 * day;
 
 /** The monthly partitions of events and deliveries. They are created ahead, and dropped when their last day is no longer retained. */
 export interface Months {
-  /** Creates the partitions for rows that are written now. Costs nothing once they are known. */
+  /** Creates the partitions of this month and the next, and of the oldest events that are received. Costs nothing once they are known. */
   ensure(now: number): Promise<void>;
+  /** Creates those that are needed now, by deliveries and by events of these times: others may wait for a lock, as of an ANALYZE. */
+  ensureCurrent(now: number, eventsAt?: readonly number[]): Promise<void>;
   /** Drops partitions that are no longer retained; resolves to their names. */
   drop(now: number): Promise<string[]>;
 }
@@ -22,6 +24,10 @@ export function createMonths(store: Store): Months {
       // A relay may bring events up to the age at which they are dropped.
       await events.ensure(now - eventsRetainedMs);
       await Promise.all([events.ensure(now), deliveries.ensure(now)]);
+    },
+    async ensureCurrent(now, eventsAt = [now]) {
+      for (const at of eventsAt) await events.ensureCurrent(at);
+      await deliveries.ensureCurrent(now);
     },
     async drop(now) {
       return [...(await deliveries.drop(now, deliveriesRetainedMs)), ...(await events.drop(now, eventsRetainedMs))];
