@@ -96,26 +96,19 @@ export function createLedgers(options: LedgersOptions): Ledgers {
     return outcome;
   }
 
-  async function runLocked(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
-    const loaded = await loadLocked(sql, tenant, operations, now);
-    const outcome = applyOperations(loaded.state, now(), operations);
-    await saveLocked(sql, tenant, loaded, outcome);
-    if (events) await writeEvents(sql, toEvents(tenant, outcome.events));
-    return { outcome, ledger: outcome.ledger ?? loaded.state.ledger };
-  }
-
   return {
     prepare,
     prepareNextMonth: () => partitions.ensure(now()),
     async commit(tenant, operations) {
       await prepare();
       const outcome =
-        (await tryUnlocked(tenant, operations)) ?? (await store.transaction(({ sql }) => runLocked(sql, tenant, operations))).outcome;
+        (await tryUnlocked(tenant, operations)) ??
+        (await store.transaction(({ sql }) => runLocked(options, sql, tenant, operations))).outcome;
       if (events && outcome.events.length > 0) onEvents?.();
       return outcome.results;
     },
     async apply(sql, tenant, operation) {
-      const { outcome, ledger } = await runLocked(sql, tenant, [operation]);
+      const { outcome, ledger } = await runLocked(options, sql, tenant, [operation]);
       return { result: outcome.results[0] as Result, ledger, repeated: outcome.remembered.length === 0 };
     },
     async find(tenant) {
@@ -123,6 +116,16 @@ export function createLedgers(options: LedgersOptions): Ledgers {
       return ledger ?? (await store.transaction(({ sql }) => loadLocked(sql, tenant, [], now))).state.ledger;
     },
   };
+}
+
+type LockedOptions = Pick<LedgersOptions, 'now' | 'events'>;
+
+async function runLocked({ now, events }: LockedOptions, sql: Sql, tenant: Tenant, operations: readonly Operation[]) {
+  const loaded = await loadLocked(sql, tenant, operations, now);
+  const outcome = applyOperations(loaded.state, now(), operations);
+  await saveLocked(sql, tenant, loaded, outcome);
+  if (events) await writeEvents(sql, toEvents(tenant, outcome.events));
+  return { outcome, ledger: outcome.ledger ?? loaded.state.ledger };
 }
 
 /** Locks the tenant's ledger until the transaction ends, and creates it if there is none. */
