@@ -92,10 +92,12 @@ interface DriverFailure {
 }
 
 /** Connection failures, a password that was just replaced, shutdown, too many connections, timeouts of statements and locks, failed serialization. */
-const temporaryCodes =
-  /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/;
+const temporaryCodes = /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03)$/;
+/** Failures of sockets and of name servers, as EAI_AGAIN where no name server answers. */
+const temporarySystemCodes = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EAI_FAIL|E(HOST|NET)(UNREACH|DOWN))$/;
+/** `timeout expired` is what a client says that is not of a pool, as while the primary is searched. */
 const temporaryMessages =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/;
+  /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Client has encountered a connection error|Query read timeout/;
 
 function failureOf(cause: unknown): DriverFailure {
   return typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
@@ -105,7 +107,8 @@ function failureOf(cause: unknown): DriverFailure {
 export function translateFailure(cause: unknown): unknown {
   if (cause instanceof ServiceError) return cause;
   const { code, message } = failureOf(cause);
-  const isTemporary = temporaryCodes.test(code ?? '') || temporaryMessages.test(message ?? '');
+  const isTemporary =
+    [temporaryCodes, temporarySystemCodes].some((codes) => codes.test(code ?? '')) || temporaryMessages.test(message ?? '');
   return isTemporary ? new ServiceError('unavailable', { cause }) : cause;
 }
 

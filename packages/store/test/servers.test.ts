@@ -13,8 +13,10 @@ import {
   withDatabase,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Pool } from 'pg';
 import { openStore, type Store } from '../src/index.ts';
 import { primaryUrl } from '../src/servers/primary.ts';
+import { silentProxy } from './silent-proxy.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const authority = testAuthority('Servers');
@@ -46,6 +48,19 @@ test('sslmode of the URL decides on TLS, and the certificate is verified', async
   expect(await running.started.sql('select ssl from pg_stat_ssl where pid = pg_backend_pid()')).toEqual([{ ssl: true }]);
   await running.stop();
   await expect(open(`${secured.url}?sslmode=verify-full&sslrootcert=${strangerFile}`)).rejects.toThrow();
+});
+
+test('several servers of which none answers count as a database that is away', async () => {
+  const own = new URL(database.url);
+  const proxy = await silentProxy(own);
+  const running = await open(`postgres://postgres:postgres@${proxy.host},${proxy.host}${own.pathname}`);
+  proxy.silence();
+  const pool = (await running.started.orm.em.getConnection().getNativeClient()) as Pool;
+  // The connection that is there already would be asked first, for twelve seconds.
+  (await pool.connect()).release(true);
+  await expect(running.started.sql('select 1')).rejects.toHaveProperty('code', 'unavailable');
+  proxy.close();
+  await running.stop();
 });
 
 test('of several servers the one that accepts writes is used, and followed when it changes', async () => {

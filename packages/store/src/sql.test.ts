@@ -1,0 +1,15 @@
+import { ServiceError } from '@agent-service/contracts';
+import { expect, test } from '@jest/globals';
+import { classifyDatabaseFailure, translateFailure } from './sql.ts';
+
+test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTDOWN'])('%s says that the database is away', (code) => {
+  const failure = translateFailure(Object.assign(new Error('getaddrinfo or connect'), { code }));
+  expect(failure).toBeInstanceOf(ServiceError);
+  expect(failure).toHaveProperty('code', 'unavailable');
+  expect(classifyDatabaseFailure(failure)).toBe('all');
+});
+
+test('any other failure is returned unchanged', () => {
+  const cause = Object.assign(new Error('division by zero'), { code: '22012' });
+  expect(translateFailure(cause)).toBe(cause);
+});
