@@ -119,6 +119,10 @@ const ownFaults = /^(22...|23...|40...|P0001|55P03|57014)$/;
 export const isLostPrimary = (cause: unknown): boolean =>
   ['25006', '57P03'].includes(failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '');
 
+/** True if the server did not answer a statement in time. Every statement after it on this connection waits for it. */
+export const isUnanswered = (cause: unknown): boolean =>
+  /Query read timeout/.test(failureOf(cause instanceof ServiceError ? cause.cause : cause).message ?? '');
+
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');
 

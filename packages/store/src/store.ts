@@ -18,6 +18,7 @@ import { clientOfPrimary } from './servers/primary.ts';
 import {
   createSql,
   isLostPrimary,
+  isUnanswered,
   type NameStatement,
   nameStatement,
   poolClient,
@@ -225,6 +226,10 @@ async function connect(pool: Pool): Promise<PoolClient> {
 
 /** Returns false if the connection is lost. */
 async function rollBack(client: PoolClient, failure: unknown): Promise<boolean> {
+  if (isUnanswered(failure)) {
+    client.release(true);
+    return false;
+  }
   try {
     await client.query('rollback');
     client.release(isLostPrimary(failure));

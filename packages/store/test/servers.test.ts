@@ -63,6 +63,30 @@ test('several servers of which none answers count as a database that is away', a
   await running.stop();
 });
 
+test('a transaction whose statement the server does not answer returns its connection at once, and sends no rollback after it', async () => {
+  const own = new URL(database.url);
+  const proxy = await silentProxy(own);
+  const running = await open(`postgres://postgres:postgres@${proxy.host}${own.pathname}`);
+  const pool = (await running.started.orm.em.getConnection().getNativeClient()) as Pool;
+  const sent: unknown[] = [];
+  pool.on('acquire', (client) => {
+    const query = client.query.bind(client) as (...values: unknown[]) => unknown;
+    const record = (statement: string | { text: string }, ...more: unknown[]) => {
+      sent.push(typeof statement === 'string' ? statement : statement.text);
+      return query(typeof statement === 'string' ? { text: statement, query_timeout: 300 } : { ...statement, query_timeout: 300 }, ...more);
+    };
+    Object.assign(client, { query: record });
+  });
+  const work = running.started.transaction(async ({ sql }) => {
+    proxy.silence();
+    await sql('select 1');
+  });
+  await expect(work).rejects.toHaveProperty('code', 'unavailable');
+  expect([sent, pool.totalCount]).toEqual([['begin', 'select 1'], 0]);
+  proxy.close();
+  await running.stop();
+});
+
 test('of several servers the one that accepts writes is used, and followed when it changes', async () => {
   const { host } = new URL(secured.url);
   const own = new URL(database.url);
