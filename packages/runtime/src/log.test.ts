@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { withoutSecrets } from './log.ts';
+import { symbols } from 'pino';
+import { createLogger, describeError, withoutSecrets } from './log.ts';
 
 test('a field with the name of a secret is redacted at any depth, and the event itself is not changed', () => {
   const event = { event: 'x', token: 'a', more: { password: 'b', deeper: { api_key: 'c', id: 1 } }, list: ['d'] };
@@ -15,4 +16,31 @@ test('a field with the name of a secret is redacted at any depth, and the event 
 test('an event without secrets is written unchanged', () => {
   const event = { event: 'x', count: 1, err: new Error('token') };
   expect(withoutSecrets(event)).toBe(event);
+});
+
+test('an error is written with its code and causes, and without the command or row that failed', () => {
+  const refused = Object.assign(new Error('ERR max number of clients reached'), {
+    command: { name: 'hello', args: ['3', 'AUTH', 'user', 'hunter2'] },
+  });
+  const violated = Object.assign(new Error('null value in column "id"', { cause: refused }), {
+    code: '23502',
+    table: 'agents',
+    detail: 'Failing row contains (null, hunter2).',
+    where: 'PL/pgSQL function hunter2() line 1',
+    request: { body: 'hunter2' },
+    password: 'hunter2',
+  });
+  const described = describeError(new AggregateError([violated, refused], 'both failed'));
+  expect(described).toMatchObject({
+    type: 'AggregateError',
+    message: 'both failed',
+    stack: expect.stringContaining('log.test'),
+    aggregateErrors: [
+      { code: '23502', table: 'agents', message: 'null value in column "id": ERR max number of clients reached' },
+      { type: 'Error', message: 'ERR max number of clients reached' },
+    ],
+  });
+  expect(JSON.stringify(described)).not.toContain('hunter2');
+  const logger = createLogger('test', 'silent') as unknown as Record<symbol, unknown>;
+  expect(logger[symbols.serializersSym]).toHaveProperty('err', describeError);
 });

@@ -1,4 +1,4 @@
-import { destination, type Logger as PinoLogger, pino } from 'pino';
+import { destination, type Logger as PinoLogger, pino, type SerializedError, stdSerializers } from 'pino';
 
 export type Logger = PinoLogger;
 
@@ -33,7 +33,7 @@ export function createLogger(name: string, level: string): Logger {
   const stream = destination({ dest: 1, sync: true, minLength: bufferBytes, periodicFlush: flushEveryMs });
   streams.add(stream);
   const base = { pid: process.pid, service: name };
-  return pino({ level, base, timestamp: isoTime, formatters: { log: withoutSecrets } }, stream);
+  return pino({ level, base, timestamp: isoTime, formatters: { log: withoutSecrets }, serializers: { err: describeError } }, stream);
 }
 
 const isoTime = () => `,"time":"${new Date().toISOString()}"`;
@@ -49,6 +49,26 @@ export function withoutSecrets(event: Record<string, unknown>): Record<string, u
     clean[name] = replaced;
   }
   return clean;
+}
+
+/** Fields of PostgreSQL's errors that repeat a row or a statement. */
+const fieldsWithData = new Set(['detail', 'where', 'internalQuery']);
+
+/**
+ * An error with its causes, without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
+ * its arguments, which for the first one of a connection are the password.
+ */
+export function describeError(cause: unknown): unknown {
+  const described: unknown = stdSerializers.err(cause as Error);
+  return described === cause ? cause : withoutData(described as SerializedError);
+}
+
+function withoutData(described: SerializedError): Record<string, unknown> {
+  const isSafe = ([name, value]: [string, unknown]) => typeof value !== 'object' && !fieldsWithData.has(name) && !secretNames.has(name);
+  const several = (described['aggregateErrors'] as SerializedError[] | undefined)
+    ?.filter((each) => each instanceof Object)
+    .map(withoutData);
+  return { ...Object.fromEntries(Object.entries(described).filter(isSafe)), ...(several && { aggregateErrors: several }) };
 }
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
