@@ -288,6 +288,32 @@ test('a tenant whose messages time out gets a lane of its own, and those of othe
   await process.stop();
 });
 
+test('a message that is retried does not delay new ones while the receiver lets it wait', async () => {
+  const waiting = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const received: string[] = [];
+  await write('retried', createMessages('u', 1, 'org_slow'));
+  await store.sql("update outbox set attempts = 1 where topic = 'retried'");
+  const process = await relay({
+    topic: 'retried',
+    deliver: async (messages) => {
+      if (messages.some(({ payload }) => payload.organizationId === 'org_slow')) {
+        waiting.resolve();
+        await answered.promise;
+      }
+      received.push(...idsOf(messages));
+    },
+  });
+  await waiting.promise;
+  await write('retried', createMessages('v', 3, 'org_b'));
+  process.started.nudge();
+  await until('the new messages have arrived', () => received.length === 3);
+  answered.resolve();
+  await until(async () => (await waitingIds('retried')).length === 0);
+  expect(received).toEqual([...idsOf(createMessages('v', 3)), 'u00000']);
+  await process.stop();
+});
+
 test('messages that a frozen replica has claimed are delivered by another replica', async () => {
   const frozen = Promise.withResolvers<void>();
   const delivering = Promise.withResolvers<void>();

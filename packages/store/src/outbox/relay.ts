@@ -18,6 +18,8 @@ const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
 const concurrentParts = 8;
 const mostLanes = 16;
 const retriedAtOnce = 8;
+/** How long new messages wait for those that are retried. */
+const retryWaitMs = 250;
 
 export interface Relay {
   /** Looks for new messages at once. */
@@ -51,6 +53,7 @@ class OutboxRelay<Payload> {
   readonly #process: ProcessContext;
   readonly #deps: DeliveryDeps<Payload>;
   readonly #lanes = new Map<string, Promise<void>>();
+  #retrying: Promise<void> | undefined;
   #wake = Promise.withResolvers<void>();
   #failures = 0;
   #maxMessages = batchMessages;
@@ -71,7 +74,7 @@ class OutboxRelay<Payload> {
       const waitMs = await this.#round().catch((cause: unknown) => this.#backOff(cause, this.#maxMessages));
       if (waitMs > 0) await this.#sleep(waitMs, this.#failures === 0);
     }
-    await Promise.all(this.#lanes.values());
+    await Promise.all([...this.#lanes.values(), this.#retrying]);
   }
 
   /** Delivers one batch; returns how long to wait before the next. */
@@ -83,7 +86,7 @@ class OutboxRelay<Payload> {
       const { rest, cause, delivered } = await this.#deliverInParts(claim.messages.filter(({ attempts }) => attempts === 0));
       const pauseMs = cause !== undefined && delivered === 0 ? this.#backOff(cause, claim.messages.length) : 0;
       await this.#returnMessages(rest, pauseMs);
-      await this.#deliverRetried(retried);
+      await this.#retry(retried);
       if (pauseMs > 0) return pauseMs;
       this.#maxMessages = Math.min(batchMessages, this.#maxMessages * 2);
     }
@@ -91,9 +94,20 @@ class OutboxRelay<Payload> {
     return claim.hasMore ? 0 : idleMs;
   }
 
+  /** Resolves soon, also while the receiver lets messages wait that have failed before: new messages do not wait behind them. */
+  async #retry(retried: Batch<Payload>): Promise<void> {
+    // Messages that come while others are retried are due again when their claims end.
+    if (retried.length === 0 || this.#retrying !== undefined) return;
+    const { logger } = this.#process;
+    this.#retrying = this.#deliverRetried(retried)
+      .catch((cause: unknown) => logger.warn({ event: 'relay_failed', topic: this.#deps.topic, err: cause }))
+      .finally(() => (this.#retrying = undefined));
+    await Promise.race([this.#retrying, sleep(retryWaitMs)]);
+  }
+
   /** Delivers each message alone, so that one that has failed before fails no batch. */
   async #deliverRetried(retried: Batch<Payload>): Promise<void> {
-    for (let start = 0; start < retried.length; start += retriedAtOnce) {
+    for (let start = 0; start < retried.length && !this.#process.stopping.aborted; start += retriedAtOnce) {
       await holdMessages(this.#deps.sql, idsOf(retried.slice(start)), this.#deps.claimMs);
       const deliveries = await Promise.all(
         retried.slice(start, start + retriedAtOnce).map((message) => deliverBatch(this.#deps, [message])),
