@@ -25,3 +25,13 @@ test.each(['localhost:50051', 'dns:localhost:50051', 'dns:///localhost:50051'])(
 test('a host that has no address is an error', async () => {
   await expect(readTarget('dns:///nowhere.invalid:50051').resolve()).rejects.toThrow('ENOTFOUND');
 });
+
+test('a host is looked up once at a time, however long the name servers take', async () => {
+  const addresses = readTarget('localhost:50051');
+  const first = addresses.resolve();
+  expect(addresses.resolve()).toBe(first);
+  await first;
+  const second = addresses.resolve();
+  expect(second).not.toBe(first);
+  expect(await second).toEqual(await first);
+});

@@ -223,12 +223,18 @@ export function readTarget(target: string): Addresses {
 const fixed = (targets: readonly string[]): Addresses => ({ resolve: async () => targets, mayChange: false });
 
 function named(host: string, port: string): Addresses {
+  let running: Promise<string[]> | undefined;
+  async function find(): Promise<string[]> {
+    const addresses = await lookup(host, { all: true });
+    return [...new Set(addresses.map(({ address }) => joinPort(address, port)))];
+  }
   return {
     mayChange: true,
     hostName: host,
-    async resolve() {
-      const addresses = await lookup(host, { all: true });
-      return [...new Set(addresses.map(({ address }) => joinPort(address, port)))];
+    // Each look-up has one of the process's four threads until the name servers give up, which takes up to a minute.
+    resolve() {
+      running ??= find().finally(() => (running = undefined));
+      return running;
     },
   };
 }
