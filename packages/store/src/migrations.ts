@@ -59,8 +59,11 @@ export async function migrate({ url: servers, schema, migrations, lockLimitMs = 
     connectionTimeoutMillis: 5_000,
     statement_timeout: statementLimitMs,
   });
+  client.on('error', () => undefined);
   await client.connect();
   try {
+    // The session with the lock is idle during the steps.
+    await client.query('set idle_session_timeout = 0');
     await lockSchema(client, schema);
     await ensureSchema(client, schema);
     await client.query(`select set_config('search_path', $1, false)`, [schema]);
@@ -109,6 +112,8 @@ async function runMigrations({ url, schema, migrations, lockLimitMs }: Required<
   try {
     const pending = await orm.migrator.getPending();
     for (const { name } of pending) {
+      // Fails if the session with the lock is lost: another replica may migrate by now.
+      await client.query('select 1');
       for (const statement of migrations.find((step) => step.name === name)?.preparation ?? []) {
         await retryLocked(() => prepare(client, statement, lockLimitMs));
       }
@@ -164,6 +169,7 @@ export async function grantRuntimeRole({ ownerUrl, runtimeUrl, schema, restricte
     connectionTimeoutMillis: 5_000,
     statement_timeout: grantLimitMs,
   });
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const role = client.escapeIdentifier(roleOf(runtimeUrl));

@@ -45,6 +45,13 @@ describe('migrations', () => {
     await expect(migrate({ url: database.url, schema: 'things', migrations: [...steps, failing] })).rejects.toThrow('division by zero');
     expect(await store.sql("select 1 from pg_tables where tablename = 'left_over'")).toEqual([]);
   });
+
+  test('a migration that loses the session with its lock fails, and the process goes on', async () => {
+    const endSession = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent-service migrations lost'`;
+    const migrations = [migration('0001', endSession), migration('0002', 'create table after_it (id text)')];
+    await expect(migrate({ url: database.url, schema: 'lost', migrations })).rejects.toThrow(/connection/i);
+    expect(await migrate({ url: database.url, schema: 'lost', migrations })).toEqual(['0002']);
+  });
 });
 
 describe('a step on a table that other sessions use', () => {
