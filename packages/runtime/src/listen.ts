@@ -1,8 +1,17 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** The open connections of each server. */
+const connections = new WeakMap<Server, Set<Socket>>();
 
 /** Starts listening and returns the port; port 0 takes a free one. */
 export function listen(server: Server, host: string, port: number): Promise<number> {
+  const open = new Set<Socket>();
+  connections.set(server, open);
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -12,10 +21,27 @@ export function listen(server: Server, host: string, port: number): Promise<numb
   });
 }
 
-/** Takes no more connections, closes idle ones, and waits for running requests. */
+const closeEveryMs = 100;
+
+/** Takes no more connections, waits until running requests are answered and the answers are sent, and closes connections without any. */
 export function closeServer(server: Server): Promise<void> {
+  const closeIdle = server.closeIdleConnections.bind(server);
+  const closeUnused = () => {
+    const open = [...(connections.get(server) ?? [])];
+    // Node counts a connection as idle once its answer is written, and would drop the part that the client has not read yet.
+    if (open.every(({ writableLength }) => writableLength === 0)) closeIdle();
+    // A connection that has sent nothing yet counts as busy.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
+  // Node's own `close` calls it as well.
+  server.closeIdleConnections = closeUnused;
+  // Repeated, because a connection becomes idle when its answer ends.
+  const timer = setInterval(closeUnused, closeEveryMs);
   return new Promise((resolve, reject) => {
-    server.close((error) => (error ? reject(error) : resolve()));
-    server.closeIdleConnections();
+    server.close((error) => {
+      clearInterval(timer);
+      if (error) reject(error);
+      else resolve();
+    });
   });
 }
