@@ -153,6 +153,8 @@ class FailoverCall {
   }
 
   #failed(error: ServiceError): void {
+    // The attempt that runs this very call still answers.
+    if (error.code === 'idempotency_in_progress' && this.#open.size > 0) return;
     if (!mayAnswerElsewhere(error, this.#call.expiresAt)) this.#end(error);
     else if (!this.#startAnother('all', () => true) && this.#open.size === 0) this.#retryLater(error);
   }
