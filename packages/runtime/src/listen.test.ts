@@ -43,6 +43,17 @@ test('a connection that has sent nothing is closed', async () => {
   await closeServer(server);
 });
 
+test('the first request of a connection that has just begun is still answered', async () => {
+  await start((response) => void response.end('late'));
+  const closed = closeServer(server);
+  // After the first look for connections without a request.
+  await new Promise((resolve) => setImmediate(resolve));
+  const received = once(client, 'data') as Promise<[Buffer]>;
+  await request();
+  expect((await received).toString()).toMatch(/late$/);
+  await closed;
+});
+
 test('a connection is closed when its answer ends, also if the answer began before', async () => {
   await start((response) => void response.writeHead(200).write('beginning'));
   const response = await request();

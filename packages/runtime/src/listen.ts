@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** The open connections of each server. */
-const connections = new WeakMap<Server, Set<Socket>>();
+/** The open connections of each server, with the times at which they began. */
+const connections = new WeakMap<Server, Map<Socket, number>>();
 
 /** Starts listening and returns the port; port 0 takes a free one. */
 export function listen(server: Server, host: string, port: number): Promise<number> {
-  const open = new Set<Socket>();
+  const open = new Map<Socket, number>();
   connections.set(server, open);
   server.on('connection', (socket: Socket) => {
-    open.add(socket);
+    open.set(socket, performance.now());
     socket.once('close', () => open.delete(socket));
   });
   return new Promise((resolve, reject) => {
@@ -22,6 +22,8 @@ export function listen(server: Server, host: string, port: number): Promise<numb
 }
 
 const closeEveryMs = 100;
+/** The first request of a connection that has just begun may be on its way. */
+const firstRequestMs = 1_000;
 
 /** Takes no more connections, waits until running requests are answered and the answers are sent, and closes connections without any. */
 export function closeServer(server: Server): Promise<void> {
@@ -29,9 +31,10 @@ export function closeServer(server: Server): Promise<void> {
   const closeUnused = () => {
     const open = [...(connections.get(server) ?? [])];
     // Node counts a connection as idle once its answer is written, and would drop the part that the client has not read yet.
-    if (open.every(({ writableLength }) => writableLength === 0)) closeIdle();
+    if (open.every(([{ writableLength }]) => writableLength === 0)) closeIdle();
+    const oldest = performance.now() - firstRequestMs;
     // A connection that has sent nothing yet counts as busy.
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    for (const [socket, beganAt] of open) if (socket.bytesRead === 0 && beganAt <= oldest) socket.destroy();
   };
   // Node's own `close` calls it as well.
   server.closeIdleConnections = closeUnused;
