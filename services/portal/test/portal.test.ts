@@ -212,12 +212,13 @@ describe('a forwarded request', () => {
     const { cookie } = await world.signIn(email);
     const ended = Promise.withResolvers<void>();
     world.gateway.script((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: started\n\n');
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }).write('event: started\n\n');
       response.on('close', () => ended.resolve());
     });
     const call = get(`${world.url}/api/live/v1/agents/a/messages`, { headers: { cookie, accept: 'text/event-stream' } });
     const [response] = (await once(call, 'response')) as [NodeJS.ReadableStream & { headers: Record<string, string> }];
-    expect(response.headers['content-type']).toBe('text/event-stream');
+    // A proxy in front of the portal must not collect the events either.
+    expect([response.headers['content-type'], response.headers['x-accel-buffering']]).toEqual(['text/event-stream', 'no']);
     const [first] = (await once(response, 'data')) as [Buffer];
     expect(first.toString()).toBe('event: started\n\n');
     response.on('error', () => undefined);

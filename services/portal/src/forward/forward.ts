@@ -28,6 +28,8 @@ const replyHeaders = [
     'preference-applied',
   ],
   ...['ratelimit', 'ratelimit-policy', 'retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+  // A proxy reads it: the events of a stream are passed on as they come.
+  'x-accel-buffering',
 ] as const;
 
 /** The largest body of the public API. */
