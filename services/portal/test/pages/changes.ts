@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Json, type PagesWorld, sharedPaths, type Visit } from './world.ts';
+import { type Json, type PagesWorld, settle, sharedPaths, type Visit } from './world.ts';
 
 /** Two users at once, lost replies and slow ones. */
 export const testChanges = (started: () => PagesWorld) =>
@@ -163,6 +163,27 @@ export const testChanges = (started: () => PagesWorld) =>
       await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
       fail();
       await page.locator('.toast').getByText('The service is not available.').waitFor();
+    });
+
+    test('that ends after the user has left its page leaves the user there', async () => {
+      await visit.open('/live/agents');
+      await page.getByRole('link', { name: 'New agent' }).click();
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/v1\/agents$/, async (route) => {
+        await promise;
+        await route.continue();
+      });
+      await page.getByLabel('Name', { exact: true }).fill('Made later');
+      await page.getByLabel('Instructions').fill('Answer.');
+      const isSent = page.waitForRequest((request) => request.method() === 'POST');
+      await page.getByRole('button', { name: 'Create the agent' }).click();
+      await isSent;
+      await page.getByRole('link', { name: 'Templates', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+      release();
+      await page.getByText('Made later was created as a draft.').first().waitFor();
+      await settle(page);
+      expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
     test('that shows a secret closes by its button only', async () => {

@@ -138,6 +138,8 @@ interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
   errorOf: (name: Path<Values>) => string | undefined;
   /** Why the last submit failed, where that belongs to no field. */
   failure: ReactNode;
+  /** False when the user has left the page of the form. */
+  isShown: () => boolean;
 }
 
 /**
@@ -191,6 +193,7 @@ export function useApiForm<Values extends FieldValues>(
     },
     errorOf: (name) => form.getFieldState(name, form.formState).error?.message || undefined,
     failure: errors.root?.message ? <Notice tone="danger">{errors.root.message}</Notice> : null,
+    isShown: () => isShown.current,
   };
 }
 

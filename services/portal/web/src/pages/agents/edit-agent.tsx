@@ -58,13 +58,12 @@ const bodyFrom = (values: AgentValues) => ({
 
 export function NewAgentPage() {
   const environment = useEnvironment();
-  const navigate = useNavigate();
   const client = useQueryClient();
   const create = async (values: AgentValues, key: string) => {
     const { data } = await bodyOf(api(environment).POST('/v1/agents', { body: bodyFrom(values), headers: { 'Idempotency-Key': key } }));
     await client.invalidateQueries({ queryKey: [environment, 'agents'] });
     notify(`${data.name} was created as a draft.`);
-    await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId: data.id }, ignoreBlocker: true });
+    return data.id;
   };
   return <Editor title="New agent" values={blank} action="Create the agent" onSave={create} />;
 }
@@ -91,7 +90,6 @@ function explainConflict(cause: unknown): never {
 export function EditAgentPage() {
   const environment = useEnvironment();
   const { agentId = '' } = useParams({ strict: false });
-  const navigate = useNavigate();
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(editedAgentQuery(environment, agentId));
   if (error && !data) return <FailedPage title="Edit the agent" cause={error} onRetry={() => void refetch()} />;
@@ -105,7 +103,7 @@ export function EditAgentPage() {
     await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', sent)).catch(explainConflict);
     await client.invalidateQueries({ queryKey: [environment, 'agents'] });
     notify('The changes are saved.');
-    await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId }, ignoreBlocker: true });
+    return agentId;
   };
   return <Editor key={agentId} title={`Edit ${agent.name}`} values={valuesOf(agent)} action="Save" onSave={save} agentId={agentId} />;
 }
@@ -114,7 +112,8 @@ interface EditorProps {
   title: string;
   values: AgentValues;
   action: string;
-  onSave: (values: AgentValues, key: string) => Promise<void>;
+  /** Resolves to the id of the agent. */
+  onSave: (values: AgentValues, key: string) => Promise<string>;
   agentId?: string;
 }
 
@@ -123,7 +122,13 @@ const fieldOf = (param: string) => param.replace(/^(data_scope|output_preference
 
 function Editor({ title, values, action, onSave, agentId }: EditorProps) {
   const environment = useEnvironment();
-  const form = useApiForm<AgentValues>(values, onSave, fieldOf);
+  const navigate = useNavigate();
+  const save = async (sent: AgentValues, key: string) => {
+    const params = { environment, agentId: await onSave(sent, key) };
+    // The user may have gone to another page by now, and have typed something there.
+    if (form.isShown()) await navigate({ to: '/$environment/agents/$agentId', params, ignoreBlocker: true });
+  };
+  const form = useApiForm<AgentValues>(values, save, fieldOf);
   const { isDirty, isSubmitting } = form.formState;
   useBlocker({
     shouldBlockFn: () => isDirty && !isSubmitting && !window.confirm('Leave without saving? Your changes will be lost.'),
