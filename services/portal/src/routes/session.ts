@@ -45,6 +45,8 @@ export const getSession = publicRoute({
   method: 'GET',
   path: '/api/session',
   async handler({ sessionToken }, backends) {
+    // A page reads its session again after a change of the user.
+    backends.sessions.forget(sessionToken);
     try {
       return jsonReply(200, { data: describe(await backends.sessions.resume(sessionToken), backends) });
     } catch (cause) {

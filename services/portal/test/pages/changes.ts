@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Json, type PagesWorld, settle, sharedPaths, type Visit } from './world.ts';
+import { type Json, type PagesWorld, settle, sharedPaths, signIn, type Visit } from './world.ts';
 
 /** Two users at once, lost replies and slow ones. */
 export const testChanges = (started: () => PagesWorld) =>
@@ -184,6 +184,23 @@ export const testChanges = (started: () => PagesWorld) =>
       await page.getByText('Made later was created as a draft.').first().waitFor();
       await settle(page);
       expect(new URL(page.url()).pathname).toBe('/live/templates');
+    });
+
+    test('of the own user is seen at once', async () => {
+      const login = { email: 'own@own.example', password: 'a password of the own user' };
+      await world.makeOrganization('Own', login);
+      const own = await world.visit({ signedIn: false });
+      await own.open('/sign-in');
+      await signIn(own.page, login);
+      await own.open('/live/users');
+      await own.page.getByRole('button', { name: /^Actions of/ }).click();
+      await own.page.getByRole('menuitem', { name: 'Edit' }).click();
+      await own.page.getByRole('dialog').getByLabel('Name').fill('Renamed Owner');
+      await own.page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      await own.page.getByRole('dialog').waitFor({ state: 'detached' });
+      await settle(own.page);
+      expect(await own.page.getByRole('complementary', { name: 'Sidebar' }).getByText('Renamed Owner').count()).toBe(1);
+      await own.close();
     });
 
     test('that shows a secret closes by its button only', async () => {

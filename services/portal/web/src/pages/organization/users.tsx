@@ -4,7 +4,7 @@ import { useSearch } from '@tanstack/react-router';
 import { Link2, Mail, Pencil, UserCheck, Users, UserX } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf, portal } from '../../api/client.ts';
-import { useSession } from '../../api/session.ts';
+import { sessionKey, useSession } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
@@ -17,6 +17,9 @@ import { Invitations, InviteDialog } from './invitations.tsx';
 /** Users belong to the organization; credentials of the test environment cannot change them. */
 const environment = 'live';
 
+/** Parts of the keys of what a change of a user may change. The session has the name and the role of the own user. */
+const changing = ['users', 'invitations', ...sessionKey];
+
 type Acting = { kind: 'edit' | 'deactivate'; user: User } | { kind: 'invite' } | { kind: 'link'; link: string; description: string };
 
 export function UsersPage() {
@@ -27,8 +30,7 @@ export function UsersPage() {
   const list = useCursorList([environment, 'users', filter], (cursor) =>
     bodyOf(api(environment).GET('/v1/users', { params: { query: { limit: 50, ...(cursor && { cursor }), ...filter } } })),
   );
-  const changed = () =>
-    client.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes('users') || queryKey.includes('invitations') });
+  const changed = () => client.invalidateQueries({ predicate: ({ queryKey }) => changing.some((name) => queryKey.includes(name)) });
   const close = () => setActing(undefined);
   const invite = (
     <Button variant="primary" icon={Mail} onClick={() => setActing({ kind: 'invite' })}>
