@@ -84,13 +84,17 @@ export const testPeople = (started: () => PagesWorld) =>
       const webhook = `webhooks/${JSON.parse(created.text).data.id}`;
       await administrator.open(`/live/${webhook}`);
       await administrator.page.getByRole('button', { name: 'Actions of the webhook' }).waitFor();
-      for (const path of ['keys', 'applications', 'webhooks', webhook, 'data-source', 'users', 'audit']) {
+      for (const path of ['keys', 'applications', 'webhooks', webhook, 'data-source', 'users', 'audit', 'agents/new', 'agents/any/edit']) {
         await member.open(`/live/${path}`);
         await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
       }
       await world.call('DELETE', `/v1/${webhook}`);
       await member.open('/live');
       for (const name of ['API keys', 'Users', 'Audit log']) expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
+      await page.keyboard.press('Control+k');
+      await page.getByRole('option', { name: 'Agents', exact: true }).waitFor();
+      expect(await page.getByRole('option', { name: 'Create an agent' }).count()).toBe(0);
+      await page.keyboard.press('Escape');
       const session = await page.evaluate(
         async () => (await (await fetch('/api/session')).json()) as { data: { csrf_token: string; user: object } },
       );

@@ -111,19 +111,9 @@ const pages = [
   }),
   createRoute({
     getParentRoute: under,
-    path: '/agents/new',
-    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'NewAgentPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
     path: '/agents/$agentId',
     validateSearch: texts('tab', 'language'),
     component: lazyRouteComponent(() => import('./pages/agents/agent.tsx'), 'AgentPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/agents/$agentId/edit',
-    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'EditAgentPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -165,6 +155,18 @@ const isAdministrator = () => {
 };
 
 const adminPages = [
+  createRoute({
+    getParentRoute: under,
+    path: '/agents/new',
+    beforeLoad: isAdministrator,
+    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'NewAgentPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/agents/$agentId/edit',
+    beforeLoad: isAdministrator,
+    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'EditAgentPage'),
+  }),
   createRoute({
     getParentRoute: under,
     path: '/keys',

@@ -53,11 +53,13 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
                   ))}
               </Command.Group>
               <Command.Group heading="Actions">
-                <Entry
-                  icon={Plus}
-                  value="Create an agent"
-                  onSelect={run(() => navigate({ to: '/$environment/agents/new', params: { environment } }))}
-                />
+                {session.user.role === 'admin' && (
+                  <Entry
+                    icon={Plus}
+                    value="Create an agent"
+                    onSelect={run(() => navigate({ to: '/$environment/agents/new', params: { environment } }))}
+                  />
+                )}
                 <Entry
                   icon={ArrowLeftRight}
                   value={`Switch to the ${other} environment`}
