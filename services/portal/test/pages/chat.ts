@@ -137,6 +137,18 @@ export const testChat = (started: () => PagesWorld) =>
       expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
+    test('goes on after a part of the pages could not be loaded', async () => {
+      const part = /\/assets\/markdown-[^/]*\.js$/;
+      await page.route(part, (route) => route.abort());
+      await page.goto(paths['chat'] ?? '');
+      await page.getByText('This could not be loaded').waitFor();
+      await page.unroute(part);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await answers().waitFor();
+      // The browser says which file it did not get.
+      visit.problems.length = 0;
+    });
+
     test('gives a question that was refused another key', async () => {
       const questions: Question[] = [];
       await page.route(stream, async (route) => {

@@ -11,6 +11,7 @@ import {
   stringifySearchWith,
 } from '@tanstack/react-router';
 import { environments } from './api/client.ts';
+import { ApiError } from './api/errors.ts';
 import { queryClient } from './api/query-client.ts';
 import { sessionQuery } from './api/session.ts';
 import { Missing } from './app/missing.tsx';
@@ -33,6 +34,8 @@ function texts<const Name extends string>(...names: Name[]) {
 /** In place of a page, or of all pages, as when the session could not be read. */
 function FailedRoute({ error, reset }: ErrorComponentProps) {
   const retry = () => {
+    // A part of the pages that the browser did not get is asked for again only by another document.
+    if (!(error instanceof ApiError)) return location.reload();
     reset();
     // The session and the page are read again.
     void router.invalidate();
