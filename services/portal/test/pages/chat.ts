@@ -149,6 +149,22 @@ export const testChat = (started: () => PagesWorld) =>
       visit.problems.length = 0;
     });
 
+    test('says that an answer could not be read', async () => {
+      await ask('How many products do we have?');
+      await answers().waitFor();
+      await settle(page);
+      await page.route(listOfMessages, (route) =>
+        route.fulfill({ status: 429, json: { error: { code: 'rate_limited', message: 'Too many requests.' } } }),
+      );
+      await box().fill('How many products do we have in each category?');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('Too many requests.').waitFor({ timeout: 20_000 });
+      await page.unroute(listOfMessages);
+      await page.getByRole('button', { name: 'Read the messages again' }).click();
+      await answers().nth(1).waitFor();
+      expect(await page.getByText('Too many requests.').count()).toBe(0);
+    });
+
     test('gives a question that was refused another key', async () => {
       const questions: Question[] = [];
       await page.route(stream, async (route) => {

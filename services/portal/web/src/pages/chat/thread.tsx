@@ -4,6 +4,7 @@ import { useRouter } from '@tanstack/react-router';
 import { ArrowUp, Square } from 'lucide-react';
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { messageOf } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
@@ -165,17 +166,29 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
     if (!hasMore) log?.focus({ preventScroll: true });
   };
   return (
-    <ScrollArea watch={pending ?? data} firstId={messages[0]?.id}>
-      {hasNextPage && (
-        <Button variant="ghost" busy={isFetchingNextPage} onClick={({ currentTarget }) => void showEarlier(currentTarget)}>
-          Show earlier messages
-        </Button>
+    <>
+      <ScrollArea watch={pending ?? data} firstId={messages[0]?.id}>
+        {hasNextPage && (
+          <Button variant="ghost" busy={isFetchingNextPage} onClick={({ currentTarget }) => void showEarlier(currentTarget)}>
+            Show earlier messages
+          </Button>
+        )}
+        {messages.map((message) => (
+          <MessageView key={message.id} agent={agent} message={message} />
+        ))}
+        {pending && <PendingBubble pending={pending} withPrompt={!isListed} />}
+      </ScrollArea>
+      {error && (
+        <div className="chat-notice">
+          <Notice tone="danger">
+            {messageOf(error)}{' '}
+            <button type="button" className="link" onClick={() => void refetch()}>
+              Read the messages again
+            </button>
+          </Notice>
+        </div>
       )}
-      {messages.map((message) => (
-        <MessageView key={message.id} agent={agent} message={message} />
-      ))}
-      {pending && <PendingBubble pending={pending} withPrompt={!isListed} />}
-    </ScrollArea>
+    </>
   );
 }
 
