@@ -165,6 +165,14 @@ export const testChat = (started: () => PagesWorld) =>
       expect(await page.getByText('Too many requests.').count()).toBe(0);
     });
 
+    test('sends nothing when Enter ends the input of a word, also in Safari', async () => {
+      await visit.open(paths['chat-new'] ?? '');
+      await box().fill('こんにちは');
+      await box().dispatchEvent('keydown', { key: 'Enter', keyCode: 229 });
+      await settle(page);
+      expect(await box().inputValue()).toBe('こんにちは');
+    });
+
     test('gives a question that was refused another key', async () => {
       const questions: Question[] = [];
       await page.route(stream, async (route) => {

@@ -251,6 +251,9 @@ interface ComposerProps {
   onSend: (text: string) => void;
 }
 
+/** The key code of a key that an input method has taken. Safari says so for the Enter that ends a word, after the composition. */
+const keyOfInputMethod = 229;
+
 /** Stays as it is while the conversation gets its id, so that the cursor keeps its place in what is being typed. */
 function Composer({ agent, conversation, firstPrompt, pending, onSend }: ComposerProps) {
   const text = useDraft(conversation);
@@ -291,7 +294,7 @@ function Composer({ agent, conversation, firstPrompt, pending, onSend }: Compose
           disabled={!isActive}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === keyOfInputMethod) return;
             event.preventDefault();
             send();
           }}
