@@ -165,6 +165,13 @@ export const testChat = (started: () => PagesWorld) =>
       expect(await page.getByText('Too many requests.').count()).toBe(0);
     });
 
+    test('names a conversation by whole characters of its first question', async () => {
+      const isNamed = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      await ask(`${'How many customers do we have? '.repeat(3).slice(0, 79)}😀 Please.`);
+      expect((await isNamed).status()).toBe(200);
+      await answers().waitFor();
+    });
+
     test('sends nothing when Enter ends the input of a word, also in Safari', async () => {
       await visit.open(paths['chat-new'] ?? '');
       await box().fill('こんにちは');

@@ -45,7 +45,8 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   }, [environment, agent.id, conversationId]);
   const nameConversation = (id: string, prompt: string) => {
     const path = { agent_id: agent.id, conversation_id: id };
-    const title = prompt.replaceAll(/\s+/g, ' ').slice(0, titleLength);
+    // By characters: half of an emoji is no text.
+    const title = [...prompt.replaceAll(/\s+/g, ' ')].slice(0, titleLength).join('');
     bodyOf(api(environment).PATCH('/v1/agents/{agent_id}/conversations/{conversation_id}', { params: { path }, body: { title } }))
       .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agent.id, 'list'] }))
       .catch(notifyFailure);
