@@ -87,6 +87,15 @@ export const testActions = (started: () => PagesWorld) =>
       await announced('The event is sent again.');
     });
 
+    test('sees the day of a change of a template as its catalogue has it, also west of Greenwich', async () => {
+      const west = await world.visit({ timeZone: 'America/New_York' });
+      await west.open(paths['template'] ?? '');
+      const { changelog } = JSON.parse((await world.call('GET', '/v1/templates/tpl_customer_insights')).text).data;
+      const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(changelog[0].date));
+      await west.page.getByText(day, { exact: true }).waitFor({ timeout: 10_000 });
+      await west.close();
+    });
+
     test('duplicates a template, and deactivates it', async () => {
       await visit.open(paths['template'] ?? '');
       await page.getByRole('button', { name: 'Duplicate' }).click();

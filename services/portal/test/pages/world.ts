@@ -39,6 +39,7 @@ export interface Visit {
 interface VisitOptions {
   readonly scheme?: 'light' | 'dark';
   readonly phone?: boolean;
+  readonly timeZone?: string;
   readonly signedIn?: boolean;
 }
 
@@ -153,7 +154,7 @@ export const onPhone = { width: 390, height: 844 };
 async function openVisit(
   browser: Browser,
   url: string,
-  { scheme = 'light', phone = false }: VisitOptions,
+  { scheme = 'light', phone = false, timeZone = 'UTC' }: VisitOptions,
   state: Awaited<ReturnType<BrowserContext['storageState']>> | undefined,
 ): Promise<Visit> {
   const context = await browser.newContext({
@@ -162,7 +163,7 @@ async function openVisit(
     viewport: phone ? onPhone : desktop,
     hasTouch: phone,
     locale: 'en-GB',
-    timezoneId: 'UTC',
+    timezoneId: timeZone,
     reducedMotion: 'reduce',
     ...(state && { storageState: state }),
   });

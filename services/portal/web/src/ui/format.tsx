@@ -2,10 +2,13 @@ const number = new Intl.NumberFormat(undefined);
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+/** For a date without a time, which is a day of UTC. */
+const utcDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const dateOnly = /^\d{4}-\d{2}-\d{2}$/;
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 export const formatNumber = (value: number): string => number.format(value);
-export const formatDay = (iso: string): string => day.format(new Date(iso));
+export const formatDay = (iso: string): string => (dateOnly.test(iso) ? utcDay : day).format(new Date(iso));
 
 /** A word of the API, as it stands in a badge. */
 export const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
