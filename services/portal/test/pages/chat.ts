@@ -137,6 +137,15 @@ export const testChat = (started: () => PagesWorld) =>
       expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
+    test('tells the age of a conversation as time passes', async () => {
+      await page.clock.install();
+      await visit.open(paths['chat'] ?? '');
+      const age = page.getByRole('navigation', { name: 'Conversations' }).getByRole('listitem').first().locator('time');
+      expect(await age.innerText()).toMatch(/^just now|minutes? ago$/);
+      await page.clock.fastForward('03:00:00');
+      await age.getByText('3 hours ago').waitFor();
+    });
+
     test('goes on after a part of the pages could not be loaded', async () => {
       const part = /\/assets\/markdown-[^/]*\.js$/;
       await page.route(part, (route) => route.abort());

@@ -1,3 +1,5 @@
+import { useSyncExternalStore } from 'react';
+
 const number = new Intl.NumberFormat(undefined);
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -31,12 +33,34 @@ function formatAge(iso: string): string {
   return relative.format(Math.round(seconds / length), unit);
 }
 
+const minuteMs = 60_000;
+const ages = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One timer for all ages of a page, which may stay open for a day. */
+function subscribeToMinutes(listener: () => void) {
+  ages.add(listener);
+  timer ??= setInterval(() => {
+    for (const update of ages) update();
+  }, minuteMs);
+  return () => {
+    ages.delete(listener);
+    if (ages.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
 /** A time as its age, with the exact time as its title. */
 export function Time({ iso, fallback = '–' }: { iso: string | null | undefined; fallback?: string }) {
-  if (!iso) return <span className="muted">{fallback}</span>;
+  return iso ? <Age iso={iso} /> : <span className="muted">{fallback}</span>;
+}
+
+function Age({ iso }: { iso: string }) {
+  const age = useSyncExternalStore(subscribeToMinutes, () => formatAge(iso));
   return (
     <time dateTime={iso} title={dateTime.format(new Date(iso))}>
-      {formatAge(iso)}
+      {age}
     </time>
   );
 }
