@@ -96,6 +96,16 @@ export const testActions = (started: () => PagesWorld) =>
       await west.close();
     });
 
+    test.each(['audit', 'credits'])('types a day at %s', async (name) => {
+      await visit.open(paths[name] ?? '');
+      const from = page.getByRole('textbox', { name: 'From' });
+      await from.focus();
+      await page.keyboard.type('05052026', { delay: 50 });
+      await page.waitForURL(/from=2026-05-05/, { timeout: 10_000 });
+      await page.getByRole('heading', { level: 1 }).click();
+      expect(await from.inputValue()).toBe('2026-05-05');
+    });
+
     test('duplicates a template, and deactivates it', async () => {
       await visit.open(paths['template'] ?? '');
       await page.getByRole('button', { name: 'Duplicate' }).click();

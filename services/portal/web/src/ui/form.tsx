@@ -1,5 +1,5 @@
 import * as RadixSwitch from '@radix-ui/react-switch';
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
 import { randomKey } from '../api/client.ts';
 import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
@@ -76,6 +76,37 @@ export function CutOption({ list }: { list: NameList<unknown> | undefined }) {
     <option disabled>
       The first {formatNumber(list.rows.length)} of {formatNumber(list.total)}
     </option>
+  );
+}
+
+interface DateProps {
+  label: string;
+  value: string;
+  onChange: (day: string) => void;
+  min?: string | undefined;
+  max?: string | undefined;
+}
+
+/** The first day that the API knows. The year of an earlier one is still being typed. */
+const firstDay = '1970-01-01';
+
+/** A day. While it is typed, part by part, it shows what is typed, and tells it when its year is complete. */
+export function DateInput({ label, value, onChange, ...limits }: DateProps) {
+  const [typed, setTyped] = useState<string>();
+  const change = (day: string) => {
+    setTyped(day);
+    if (day === '' || day >= firstDay) onChange(day);
+  };
+  return (
+    <input
+      {...limits}
+      className="input date"
+      type="date"
+      aria-label={label}
+      value={typed ?? value}
+      onChange={(event) => change(event.target.value)}
+      onBlur={() => setTyped(undefined)}
+    />
   );
 }
 

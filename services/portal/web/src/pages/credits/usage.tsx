@@ -6,6 +6,7 @@ import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Empty, Failure } from '../../ui/feedback.tsx';
+import { DateInput } from '../../ui/form.tsx';
 import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
@@ -140,23 +141,9 @@ function RangeChoice({ from, to }: { from: string | undefined; to: string | unde
     void navigate({ to: '.', search: (now) => ({ from, to, ...now, [name]: value || undefined, cursor: undefined }), replace: true });
   return (
     <>
-      <input
-        className="input date"
-        type="date"
-        aria-label="From"
-        value={from ?? ''}
-        max={to}
-        onChange={(event) => set('from', event.target.value)}
-      />
+      <DateInput label="From" value={from ?? ''} max={to} onChange={(day) => set('from', day)} />
       <span className="muted">to</span>
-      <input
-        className="input date"
-        type="date"
-        aria-label="To"
-        value={to ?? ''}
-        min={from}
-        onChange={(event) => set('to', event.target.value)}
-      />
+      <DateInput label="To" value={to ?? ''} min={from} onChange={(day) => set('to', day)} />
     </>
   );
 }

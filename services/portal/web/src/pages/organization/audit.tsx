@@ -8,7 +8,7 @@ import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Badge, Empty } from '../../ui/feedback.tsx';
-import { CutOption } from '../../ui/form.tsx';
+import { CutOption, DateInput } from '../../ui/form.tsx';
 import { capitalize, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
@@ -139,7 +139,7 @@ function FilterText({ name, label, placeholder }: FilterProps) {
 
 function FilterDate({ name, label }: FilterProps) {
   const { value, set } = useFilter(name);
-  return <input className="input date" type="date" aria-label={label} value={value} onChange={(event) => set(event.target.value)} />;
+  return <DateInput label={label} value={value} onChange={set} />;
 }
 
 const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [
