@@ -106,6 +106,20 @@ export const testActions = (started: () => PagesWorld) =>
       expect(await from.inputValue()).toBe('2026-05-05');
     });
 
+    test('exports a list that takes more requests than are allowed at once', async () => {
+      await visit.open(paths['audit'] ?? '');
+      let requests = 0;
+      await page.route(/\/v1\/audit\?limit=200/, async (route) => {
+        requests += 1;
+        if (requests > 1) return await route.continue();
+        const error = { code: 'rate_limited', message: 'Too many requests.' };
+        return await route.fulfill({ status: 429, headers: { 'retry-after': '1' }, json: { error } });
+      });
+      const isSaved = page.waitForEvent('download', { timeout: 20_000 });
+      await page.getByRole('button', { name: 'Export as CSV' }).click();
+      expect([(await isSaved).suggestedFilename(), requests]).toEqual(['audit-live.csv', 2]);
+    });
+
     test('duplicates a template, and deactivates it', async () => {
       await visit.open(paths['template'] ?? '');
       await page.getByRole('button', { name: 'Duplicate' }).click();

@@ -16,14 +16,17 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown>;
   readonly fields: FieldError[];
   readonly requestId: string | undefined;
+  /** After how long to send the request again, where the service says so. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: number, body: ErrorEnvelope | undefined) {
+  constructor(status: number, body: ErrorEnvelope | undefined, retryAfter?: string | null) {
     super(body?.error?.message ?? defaultMessage(status));
     this.status = status;
     this.code = body?.error?.code ?? 'unknown';
     this.details = body?.error?.details ?? {};
     this.fields = fieldErrors(body);
     this.requestId = body?.meta?.request_id;
+    this.retryAfterSeconds = retryAfter ? Number(retryAfter) : undefined;
   }
 }
 
@@ -40,7 +43,7 @@ function fieldErrors(body: ErrorEnvelope | undefined): FieldError[] {
 /** The refusal in a reply with any content. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
-  return new ApiError(response.status, parseEnvelope(text));
+  return new ApiError(response.status, parseEnvelope(text), response.headers.get('retry-after'));
 }
 
 function parseEnvelope(text: string): ErrorEnvelope | undefined {

@@ -1,5 +1,6 @@
 import { Download } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { ApiError } from '../api/errors.ts';
 import { readAll } from '../api/lists.ts';
 import { Button } from './button.tsx';
 import { download, toCsv } from './csv.ts';
@@ -16,6 +17,19 @@ interface ExportProps<Row> {
 /** A larger file would not fit into the browser's memory beside the page. */
 const mostRows = 200_000;
 
+/** A long list takes more requests than a user may send in a minute: then the next one waits as long as the service says. */
+async function whenAllowed<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    const seconds = cause instanceof ApiError && cause.status === 429 ? cause.retryAfterSeconds : undefined;
+    if (!seconds) throw cause;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    signal.throwIfAborted();
+    return await whenAllowed(read, signal);
+  }
+}
+
 /** Reads every page of a list into a CSV file, and shows how far it is. */
 export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<Row>) {
   const [count, setCount] = useState<number>();
@@ -28,7 +42,7 @@ export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<
     let rows = 0;
     setCount(0);
     try {
-      for await (const { data } of readAll(read, signal)) {
+      for await (const { data } of readAll((cursor) => whenAllowed(() => read(cursor), signal), signal)) {
         parts.push(toCsv([], data.map(cells)).replace(/^\r\n/, ''));
         rows += data.length;
         setCount(rows);
