@@ -7,6 +7,7 @@ import { statementOf } from './answer/statement.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
 import { columnTitle } from './question/conditions.ts';
+import { mixedCurrencies } from './question/currencies.ts';
 import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { type Value, valueIndexOf } from './schema/value-index.ts';
@@ -93,7 +94,8 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
   const explainsPronoun = meaning.continues || context.used.length > 0 || isUnderstoodAlone(message, vocabulary);
   if (pronoun && !explainsPronoun) return explained(`I do not know what “${pronoun.words[0]?.text}” means here`);
-  return await answer(context, meaning, { question, data, vocabulary });
+  const mixed = mixedCurrencies(context.intent, vocabulary);
+  return mixed === undefined ? await answer(context, meaning, { question, data, vocabulary }) : explained(mixed);
 }
 
 /** Why an answer would mislead: the words that nothing accounts for, and what was understood. */

@@ -8,6 +8,7 @@ import type { ValueIndex } from '../schema/value-index.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Attempt, assemble } from './assemble.ts';
 import { contextCondition } from './conditions.ts';
+import { mixedCurrencies } from './currencies.ts';
 import { asksYesOrNo, continueIntent, continuesPrevious } from './follow-ups.ts';
 
 export interface Interpretation {
@@ -49,9 +50,11 @@ export async function interpret(
   return earlier.length > 0 && !last.continues && refersBack(last.tiles) ? { ...last, intent: undefined } : last;
 }
 
-/** True for a text that is understood without the messages before it. */
-export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean =>
-  interpretTurn(text, vocabulary, undefined, false).intent !== undefined;
+/** True for a text that is understood without the messages before it, and has an answer. */
+export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean => {
+  const { intent } = interpretTurn(text, vocabulary, undefined, false);
+  return intent !== undefined && mixedCurrencies(intent, vocabulary) === undefined;
+};
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
   const { schema, index } = vocabulary;

@@ -85,6 +85,10 @@ export const paidDate = (table: Table): Column | undefined => datesOf(table).fin
 export const statusColumn = (table: Table): Column | undefined =>
   table.columns.find(({ name, kind }) => kind === 'text' && /^(status|state)$/.test(name));
 
+/** The column that names the currency of the amounts beside it. */
+export const currencyColumn = (table: Table): Column | undefined =>
+  table.columns.find((column) => column.kind === 'text' && hasStem(column, /^currency$/) && !hasStem(column, /^(name|symbol)$/));
+
 const partsOfName = [/^(first|given|fore)_?name$/i, /^(last|family|sur)_?name$/i];
 
 /** The column that people call a row by; both parts of a person's name where no column holds the whole one. */

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table countries (id int primary key, name text, currency text);
+    insert into countries values (1, 'Germany', 'EUR'), (2, 'Japan', 'JPY');
+    create table customers (id int primary key, name text, country_id int references countries);
+    insert into customers values (1, 'Alder', 1), (2, 'Birch', 2);
+    create table orders (id int primary key, customer_id int references customers, total numeric, currency text, status text, order_date date);
+    insert into orders values (1, 1, 100, 'EUR', 'shipped', '2026-01-01'), (2, 2, 9000, 'JPY', 'shipped', '2026-01-02'), (3, 1, 50, 'eur', 'shipped', '2026-01-03');
+    create table order_items (id int primary key, order_id int references orders, quantity int, line_total numeric);
+    insert into order_items values (1, 1, 1, 100), (2, 2, 1, 9000);
+    create table invoices (id int primary key, customer_id int references customers, amount numeric, issued_on date);
+    insert into invoices values (1, 1, 10, '2026-01-01'), (2, 2, 20, '2026-01-02');
+  `);
+});
+afterAll(() => company?.stop());
+
+test.each([
+  'what is our revenue',
+  'revenue by customer',
+  'average order value',
+  'which customer has the highest revenue',
+  'total line total of order items',
+  'which order has the highest total',
+  'top 2 orders by total',
+  'share of revenue by currency',
+  'which currency has the highest revenue',
+  'revenue in EUR or JPY',
+  'revenue not in JPY by customer',
+])('amounts of several currencies are asked back about: %s', async (question) => {
+  const answer = await company.ask(question);
+  expect(answer).toMatch(/^The amounts are in EUR and JPY \(currency of orders\): ask for one of them, or by currency/);
+  expect(answer).toContain('I understand questions such as');
+});
+
+test.each([
+  ['revenue in EUR', [['150']]],
+  ['revenue in JPY', [['9000']]],
+  ['how many orders do we have', [['3']]],
+  ['total amount of invoices', [['30']]],
+])('one currency has a figure: %s', async (question, rows) => {
+  expect(tableOf(await company.ask(question))).toEqual(rows);
+});
+
+test('each currency has a group of its own', async () => {
+  expect((await company.ask('revenue by currency')).split('\n')).toContain('| JPY | 9,000 |');
+  const earlier = ['what is our revenue'];
+  expect(tableOf(await company.ask('and in JPY?', { earlier }))).toEqual([['9000']]);
+});
