@@ -7,6 +7,7 @@ import { inWhole } from '../words/periods.ts';
 import { columnConditions, comparisonsOf, numberConditions } from './comparisons.ts';
 import * as conditions from './conditions.ts';
 import { criteriaOf } from './criteria.ts';
+import { withoutDeleted } from './deleted.ts';
 import { figureOf, isCountedNoun } from './figure.ts';
 import { groupsOf } from './groups.ts';
 import { lateConditions } from './late.ts';
@@ -64,7 +65,7 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
     assumed: pass.assumed,
   };
   return {
-    intent: isSound(pass, candidate, intent, order) && isConsistent(intent) ? intent : undefined,
+    intent: isSound(pass, candidate, intent, order) && isConsistent(intent) ? withoutDeleted(intent, candidate, schema) : undefined,
     unused: pass.unused(),
     foretells: spans.foretells,
     why,

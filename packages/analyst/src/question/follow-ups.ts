@@ -8,6 +8,7 @@ import type { Schema } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { type Attempt, columnsOf, isConsistent, rowConditions } from './assemble.ts';
 import type { Placed } from './conditions.ts';
+import { withoutDeleted } from './deleted.ts';
 import { groupsOf } from './groups.ts';
 import { listOrder, type Order, orderOf } from './order.ts';
 import { spansOf } from './spans.ts';
@@ -63,7 +64,7 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
     assumed: pass.assumed,
   };
   const isSorted = !order || intent.shape !== 'list' || intent.orderBy !== undefined;
-  return { ...attempt, intent: isSorted && isConsistent(intent) ? intent : undefined };
+  return { ...attempt, intent: isSorted && isConsistent(intent) ? withoutDeleted(intent, {}, schema) : undefined };
 }
 
 /** Another average of the same groups. */

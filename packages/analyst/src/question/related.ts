@@ -6,6 +6,7 @@ import { beginDate } from '../schema/roles.ts';
 import { columnName, pathTo, type Table } from '../schema/schema.ts';
 import { type Period, periodSql, spanLabel } from '../words/grains.ts';
 import { spoken } from '../words/words.ts';
+import { remainingSql } from './deleted.ts';
 
 /** Tables whose rows refer to these: customers without orders, products that were never sold. */
 export function relatedOf(pass: Pass): Condition[] {
@@ -50,8 +51,13 @@ function relatedCondition(child: Table, base: Table, isThere: boolean, within: W
   const keys = child.foreignKeys.filter(({ table }) => table === base.name);
   if (keys.length === 0) return undefined;
   const days = within ? periodSql(within, `w.${columnName(within.day)}`) : [];
+  const remaining = remainingSql(child)?.((_, column) => `w.${columnName(column)}`);
   const met = (of: ColumnSql) =>
-    [`(${keys.map((key) => `w.${columnName(key.column)} = ${of(base.name, key.references)}`).join(' or ')})`, ...days].join(' and ');
+    [
+      `(${keys.map((key) => `w.${columnName(key.column)} = ${of(base.name, key.references)}`).join(' or ')})`,
+      ...days,
+      ...(remaining === undefined ? [] : [remaining]),
+    ].join(' and ');
   return {
     key: `related ${child.name}`,
     label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${keys.length > 1 ? ` by ${keys.map(({ column }) => spoken(column)).join(' or ')}` : ''}${within ? ` ${spanLabel(within)}` : ''}`,

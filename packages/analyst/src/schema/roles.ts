@@ -30,6 +30,13 @@ export const dueDate = once((table) => datesOf(table).find((column) => hasStem(c
 /** The day on which something was over; it is empty before. */
 export const endDate = once((table) => datesOf(table).find((column) => hasStem(column, ends)));
 
+/** The mark of rows that an application deleted and did not remove. */
+export const deletionColumn = once((table) =>
+  table.columns.find(
+    (column) => /^(date|boolean)$/.test(column.kind) && /^(is |was )?deleted( at| on| date)?$/.test(stemsOfName(column.name).join(' ')),
+  ),
+);
+
 /** How long such rows last, in days that the data counts itself, such as working days. */
 export const daysColumn = (table: Table): Column | undefined => numbersOf(table).find(({ name }) => name === 'days');
 
@@ -42,8 +49,9 @@ export const isPeople = ({ name, columns }: Table): boolean =>
 
 /** The day on which such a row begins. */
 export function beginDate(table: Table): Column | undefined {
-  const begins = datesOf(table).filter((column) => !hasStem(column, due) && !hasStem(column, ends) && !hasStem(column, birth));
-  return begins.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? begins[0] ?? datesOf(table)[0];
+  const days = datesOf(table).filter((column) => column !== deletionColumn(table));
+  const begins = days.filter((column) => !hasStem(column, due) && !hasStem(column, ends) && !hasStem(column, birth));
+  return begins.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? begins[0] ?? days[0];
 }
 
 /** True for days that are set down before they come. */

@@ -1,0 +1,32 @@
+import type { Intent } from '../meaning/intent.ts';
+import type { ColumnSql, Condition } from '../schema/expression.ts';
+import { beginDate, deletionColumn } from '../schema/roles.ts';
+import { reachable, type Schema, type Table } from '../schema/schema.ts';
+import { spoken } from '../words/words.ts';
+
+/** True for rows that are not marked as deleted; undefined where a table has no mark. */
+export function remainingSql(table: Table): ((of: ColumnSql) => string) | undefined {
+  const column = deletionColumn(table);
+  return column && ((of) => `${of(table.name, column.name)} is ${column.kind === 'date' ? 'null' : 'not true'}`);
+}
+
+/** Rows that are marked as deleted are there no more, unless the question asks for the mark. */
+export function withoutDeleted(intent: Intent, { subject }: { readonly subject?: Table }, schema: Schema): Intent {
+  const { base } = intent;
+  // The lines of a deleted order have no day and no mark of their own.
+  const owner = beginDate(base) ? undefined : reachable(base, schema).find(beginDate);
+  const tables = new Set([base, owner, subject].flatMap((table) => table ?? []));
+  const marks = [...tables].flatMap((table): Condition[] => {
+    const [column, remaining] = [deletionColumn(table), remainingSql(table)];
+    if (!column || !remaining || asksFor(intent, table.name, column.name)) return [];
+    const noun = table === base ? 'ones' : spoken(table.name);
+    return [{ key: `${table.name}.${column.name}`, label: `without deleted ${noun}`, tables: [table.name], sql: remaining }];
+  });
+  return { ...intent, conditions: [...intent.conditions, ...marks] };
+}
+
+const asksFor = ({ conditions, rate, dimensions, day, quantity, orderBy }: Intent, table: string, column: string): boolean =>
+  [...conditions, ...(rate ?? [])].some(({ key }) => key === `${table}.${column}`) ||
+  dimensions.some((one) => one.kind === 'column' && one.table === table && one.column === column) ||
+  (day?.table === table && day.column === column) ||
+  [quantity?.value, orderBy?.column].some((one) => one?.sql((of, name) => `.${of}.${name} `).includes(`.${table}.${column} `));
