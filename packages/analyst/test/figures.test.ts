@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table customers (id int primary key, name text, country text);
+    insert into customers values (1, 'Alder', 'Germany'), (2, 'Birch', 'France'), (3, 'Cedar', 'Spain'), (4, 'Dill', 'Spain');
+    create table orders (id int primary key, customer_id int references customers, total numeric, status text, order_date date, discount_rate numeric);
+    insert into orders values (1, 1, 100, 'shipped', '2026-01-02', 0.004), (2, 1, 50, 'shipped', '2026-01-03', 0.003),
+      (3, 2, 120, 'shipped', '2026-03-02', 0.002), (4, 2, 20, 'shipped', '2026-03-03', 0.001), (5, 3, 10, 'shipped', '2026-03-04', 0);
+  `);
+});
+afterAll(() => company?.stop());
+
+test('shares are parts of all groups, also of those beyond a limit', async () => {
+  expect(tableOf(await company.ask('share of revenue by country'))).toContainEqual(['Germany', '150', '50.0']);
+  expect(await company.ask('share of revenue by country with revenue over 100')).toContain('I understand questions such as');
+});
