@@ -17,3 +17,8 @@ test('shares are parts of all groups, also of those beyond a limit', async () =>
   expect(tableOf(await company.ask('share of revenue by country'))).toContainEqual(['Germany', '150', '50.0']);
   expect(await company.ask('share of revenue by country with revenue over 100')).toContain('I understand questions such as');
 });
+
+test('a range has its ends in either order', async () => {
+  for (const range of ['between 20 and 100', 'between 100 and 20'])
+    expect(tableOf(await company.ask(`how many orders have a total ${range}`))).toEqual([['3']]);
+});

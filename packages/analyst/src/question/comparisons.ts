@@ -24,7 +24,13 @@ export function comparisonsOf(pass: Pass): StatedComparison[] {
   for (const at of pass.find('between')) {
     const [from, joint, to] = [at + 1, at + 2, at + 3].map((one) => pass.tiles[one]);
     if (from?.number !== undefined && to?.number !== undefined && joint?.tags.includes('and'))
-      stated.push({ comparison: { operator: '>=', number: from.number, to: to.number }, at, number: at + 1, end: at + 3 });
+      stated.push({
+        // Between 100 and 50 is what lies between them.
+        comparison: { operator: '>=', number: Math.min(from.number, to.number), to: Math.max(from.number, to.number) },
+        at,
+        number: at + 1,
+        end: at + 3,
+      });
   }
   return stated;
 }
