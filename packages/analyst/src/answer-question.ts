@@ -11,7 +11,7 @@ import { mixedCurrencies } from './question/currencies.ts';
 import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { type Value, valueIndexOf } from './schema/value-index.ts';
-import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
+import { type Data, type Rows, type Tool, toolData, type Unreadable } from './tools.ts';
 
 /** The end of every answer, so that no reader mistakes it for that of a language model. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
@@ -125,16 +125,16 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
   const explained = why ? await explainChange(context.intent, vocabulary, data) : undefined;
   if (explained && 'error' in explained) return unreadable(explained);
   const intent = explained ?? context.intent;
-  const { sql, titles } = statementOf(intent, vocabulary.schema);
+  const { sql, titles, ranked } = statementOf(intent, vocabulary.schema);
   const result = await data.query(sql);
   if ('error' in result) return unreadable(result);
   const rows = result.rows.slice(0, intent.limit).map((row) => row.slice(0, titles.length));
   const extra = (result.rows[0]?.slice(titles.length) ?? []).map(String);
   const isList = intent.shape === 'list';
-  const truncated = result.truncated || result.rows.length > rows.length;
+  const truncated = isCut(intent, result);
   const locale = localeOf(question);
   const page = { columns: titles, rows, truncated, ...(isList && { rowCount: Number(extra[0] ?? rows.length) }) };
-  const [days, today] = [extra.slice(isList ? 1 : 0, -1), extra.at(-1) ?? ''];
+  const [days, today] = [extra.slice(isList ? 2 : 0, -1), extra.at(-1) ?? ''];
   const about = {
     counted: describeIntent(intent, days),
     assumed: [
@@ -143,7 +143,12 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
       ...(continues ? ['this continues your question before'] : []),
       ...context.used.map((used) => `${used}, from the context`),
     ],
-    notes: [...differenceOf(intent, page, locale), ...(isList ? [] : unfinishedOf(intent, today, days)), ...unusedOf(context)],
+    notes: [
+      ...differenceOf(intent, page, locale),
+      ...tiedOf(intent, result.rows, ranked),
+      ...(isList ? [] : unfinishedOf(intent, today, days)),
+      ...unusedOf(context),
+    ],
     groups: isList || intent.ofGroups ? 0 : intent.dimensions.length,
     locale,
   };
@@ -152,6 +157,24 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
 
 const unusedOf = ({ unused }: Context): string[] =>
   unused.length > 0 ? [`The context's ${unused.join(', ')} had no effect on the figures`] : [];
+
+/** There are more rows than the answer shows, unless the question asks for so many. */
+const isCut = ({ limit, limited }: Intent, { rows, truncated }: Rows): boolean =>
+  limited ? truncated && rows.length < limit : truncated || rows.length > limit;
+
+/** The last of the rows that were asked for has others beside it. */
+function tiedOf({ limit, limited }: Intent, rows: Rows['rows'], ranked: number | undefined): string[] {
+  const [last, next] = [rows[limit - 1], rows[limit]].map((row) => (ranked === undefined ? undefined : row?.[ranked]));
+  if (!limited || last === undefined || last === null || next === undefined || next === null) return [];
+  const isTied = last === next || Number(last) === Number(next);
+  return isTied
+    ? [
+        limit === 1
+          ? 'It is not the only one: there are others with the same figure'
+          : 'There are others with the same figure as the last one',
+      ]
+    : [];
+}
 
 /** The difference of two spans in words. */
 function differenceOf({ versus, dimensions }: Intent, { rows, columns }: Result, locale: string): string[] {

@@ -181,7 +181,7 @@ export const partsOf = (written: string): string[] => [...written.matchAll(new R
 const unquoted = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name);
 
 /** Rows of a query, as text; null for what is empty. */
-interface Rows {
+export interface Rows {
   readonly rows: readonly (readonly (string | null)[])[];
   /** There are more than these. */
   readonly truncated: boolean;

@@ -6,6 +6,8 @@ beforeAll(async () => {
   company = await companyOf(`
     create table customers (id int primary key, name text, country text);
     insert into customers values (1, 'Alder', 'Germany'), (2, 'Birch', 'France'), (3, 'Cedar', 'Spain'), (4, 'Dill', 'Spain');
+    create table products (id int primary key, name text, price numeric);
+    insert into products values (1, 'Desk', 50), (2, 'Lamp', 50.0), (3, 'Mat', 9);
     create table orders (id int primary key, customer_id int references customers, total numeric, status text, order_date date, discount_rate numeric);
     insert into orders values (1, 1, 100, 'shipped', '2026-01-02', 0.004), (2, 1, 50, 'shipped', '2026-01-03', 0.003),
       (3, 2, 120, 'shipped', '2026-03-02', 0.002), (4, 2, 20, 'shipped', '2026-03-03', 0.001), (5, 3, 10, 'shipped', '2026-03-04', 0);
@@ -21,4 +23,20 @@ test('shares are parts of all groups, also of those beyond a limit', async () =>
 test('a range has its ends in either order', async () => {
   for (const range of ['between 20 and 100', 'between 100 and 20'])
     expect(tableOf(await company.ask(`how many orders have a total ${range}`))).toEqual([['3']]);
+});
+
+test.each([
+  ['which customer has the most orders', 'It is not the only one'],
+  ['most expensive product', 'It is not the only one'],
+  ['latest order', undefined],
+  ['top 1 customers by number of orders', 'It is not the only one'],
+  ['top 2 customers by number of orders', undefined],
+  ['top 3 customers by number of orders', undefined],
+  ['2 most expensive products', undefined],
+  ['which customer has the highest revenue', undefined],
+])('what is ranked beside others is not the only one: %s', async (question, note) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain('Counted: ');
+  expect(/It is not the only one|There are others/.exec(answer)?.[0]).toBe(note);
+  expect(answer).not.toContain('there are more.');
 });

@@ -27,8 +27,13 @@ export interface Title {
 
 interface Statement {
   readonly sql: string;
-  /** The titles of the answer's columns. Further columns hold the number of all rows of a list, and the first and last days of the periods. */
+  /**
+   * The titles of the answer's columns. Further columns hold the number of all rows of a list and what they are ordered by, and the first and
+   * last days of the periods.
+   */
   readonly titles: readonly Title[];
+  /** The column by which rows are ranked. */
+  readonly ranked?: number;
 }
 
 const formats: Readonly<Record<TimeGroup, string>> = {
@@ -46,8 +51,6 @@ export function statementOf(intent: Intent, schema: Schema): Statement {
   return intent.ofGroups ? groupsStatement(intent, schema) : figureStatement(intent, schema);
 }
 
-const rowsOf = ({ limit, limited }: Intent) => (limited ? limit : limit + 1);
-
 function figureStatement(intent: Intent, schema: Schema): Statement {
   const { select, rest, positions } = figureParts(intent, schema);
   const { dimensions } = intent;
@@ -56,7 +59,7 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
   const sql = [
     `select ${[...select, ...datesSql(intent)].join(', ')}`,
     rest,
-    dimensions.length === 0 ? '' : `order by ${time} limit ${rowsOf(intent)}`,
+    dimensions.length === 0 ? '' : `order by ${time} limit ${intent.limit + 1}`,
   ];
   const titles = [
     ...dimensions.map(
@@ -67,7 +70,7 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
     ),
     ...figureTitles(intent),
   ];
-  return { sql: sql.filter(Boolean).join(' '), titles };
+  return { sql: sql.filter(Boolean).join(' '), titles, ...(intent.order !== 'time' && { ranked: dimensions.length }) };
 }
 
 /** The first and last days of the spans, so that a reader sees which days were counted and compared, and the current day beside them. */
@@ -204,19 +207,21 @@ function listStatement(intent: Intent, schema: Schema): Statement {
     ),
   ];
   const { orderBy } = intent;
-  const ordered = computed.length > 0 ? String(columns.length) : orderBy?.column.sql(tables.column);
+  const ordered = computed.length > 0 ? columns.at(-1) : orderBy?.column.sql(tables.column);
   const first = orderBy ? `${ordered} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
   const where = whereSql(intent, tables, true);
+  const titles = [...distinctTitles(displayed), ...computed.map((quantity) => ({ title: quantity.label, unit: quantity.unit }))];
   return {
     sql: [
-      `select ${[...columns, 'count(*) over ()', ...datesSql(intent)].join(', ')}`,
+      `select ${[...columns, 'count(*) over ()', ordered ?? 'null', ...datesSql(intent)].join(', ')}`,
       tables.sql,
       where,
-      `order by ${first} limit ${rowsOf(intent)}`,
+      `order by ${first} limit ${intent.limit + 1}`,
     ]
       .filter(Boolean)
       .join(' '),
-    titles: [...distinctTitles(displayed), ...computed.map((quantity) => ({ title: quantity.label, unit: quantity.unit }))],
+    titles,
+    ...(orderBy && { ranked: titles.length + 1 }),
   };
 }
 
