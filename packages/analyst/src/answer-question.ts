@@ -1,5 +1,5 @@
 import { catalogReply } from './answer/catalog.ts';
-import { describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
+import { absentAssumed, describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
 import { explainChange } from './answer/explain.ts';
 import { displayed, fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
@@ -140,6 +140,7 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
     assumed: [
       ...intent.assumed,
       ...keysAssumed(intent, vocabulary.schema),
+      ...absentAssumed(intent, vocabulary.schema),
       ...(continues ? ['this continues your question before'] : []),
       ...context.used.map((used) => `${used}, from the context`),
     ],

@@ -40,3 +40,14 @@ test.each([
   expect(/It is not the only one|There are others/.exec(answer)?.[0]).toBe(note);
   expect(answer).not.toContain('there are more.');
 });
+
+test.each([
+  ['average number of orders per customer', 'only customers with such orders'],
+  ['which customer has the fewest orders', 'only customers with such orders'],
+  ['average revenue per month', 'only months with such orders'],
+  ['which customer has the most orders', undefined],
+])('an average or the fewest of groups with rows leaves out the others, and says so: %s', async (question, assumed) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain('Counted: ');
+  expect(/only \w+ with such \w+/.exec(answer)?.[0]).toBe(assumed);
+});

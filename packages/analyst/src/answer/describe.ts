@@ -1,9 +1,10 @@
 import type { Intent } from '../meaning/intent.ts';
 import { comparisonLabel } from '../question/comparisons.ts';
+import { isLabelOf } from '../question/groups.ts';
 import { isPlanned } from '../schema/roles.ts';
-import { type ForeignKey, keysOfMany, type Schema } from '../schema/schema.ts';
+import { type ForeignKey, keysOfMany, type Schema, tableOf } from '../schema/schema.ts';
 import { type Grain, spanLabel } from '../words/grains.ts';
-import { spoken } from '../words/words.ts';
+import { pluralOf, spoken } from '../words/words.ts';
 
 /** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
 export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
@@ -38,6 +39,16 @@ export function keysAssumed({ base, dimensions, conditions, rate, quantity, dist
   return [
     ...new Set(keys.map((one) => `${spoken(one.key.table)}: those of ${nameOf(one.key)}, not of ${one.others.map(nameOf).join(' or ')}`)),
   ];
+}
+
+/** Customers without orders have no part in the average of orders per customer, and none has the fewest; nor has a month without any. */
+export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape }: Intent, schema: Schema): string[] {
+  if (shape === 'list' || (ofGroups !== 'avg' && !(limited && order === 'least'))) return [];
+  return dimensions.flatMap((one) => {
+    if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${spoken(base.name)}`];
+    const table = tableOf(schema, one.table);
+    return table && table !== base && isLabelOf(table, one) ? [`only ${spoken(table.name)} with such ${spoken(base.name)}`] : [];
+  });
 }
 
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
