@@ -4,9 +4,10 @@ import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts
 import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, endDate, labelColumn, labelColumns, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
-import { columnOf, keysOfMany, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
+import { isOfOtherRows } from './other-rows.ts';
 
 /** A condition with the position of the words that ask for it. */
 export interface Placed {
@@ -65,8 +66,7 @@ function placedAt(
 ): PlacedValue | undefined {
   const value = valueAt(pass, at, preferred);
   const before = value && placed.findLast((one) => isSameColumn(one.value, value));
-  if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value) || isOneEnd(pass, at, value)))
-    pass.refuse(at);
+  if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value))) pass.refuse(at);
   const exclusion = value && (negationOf(pass, at) ?? exclusionBefore(pass, placed.at(-1), { at, value }));
   const isBoth = placed.some(
     (one) => value && isSameColumn(one.value, value) && (one.exclusion === undefined) !== (exclusion === undefined),
@@ -79,16 +79,6 @@ function placedAt(
 /** `paid on overdue invoices` is not what was paid or is overdue: alternatives have a word between them, or follow each other. */
 const areJoined = (pass: Pass, from: number, to: number): boolean =>
   from + 1 === to || pass.tiles.slice(from + 1, to).some(({ tags }) => tags.some((tag) => /^(and|or|not|without|compare)$/.test(tag)));
-
-/** `Norwegian authors` are not the authors of books in Norwegian. */
-const isOfOtherRows = (pass: Pass, at: number, { table }: Value): boolean => {
-  const tables = pass.tiles[at + 1]?.tables ?? [];
-  return tables.length > 0 && tables.every((one) => !pathTo(pass.schema, one, table));
-};
-
-/** `transfers to Lyon`: two keys lead to warehouses, and nothing says which of them is the one to it. */
-const isOneEnd = (pass: Pass, at: number, { table }: Value): boolean =>
-  /^(to|into|from|towards?)$/.test(pass.tiles[at - 1]?.words.at(-1)?.lower ?? '') && keysOfMany(pass.schema, pass.base, table).length > 0;
 
 /** `has not taken any vacation` has taken none, which is no other kind of leave. */
 const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
