@@ -261,10 +261,14 @@ export function doneConditions(pass: Pass, isDay: (at: number) => boolean): Plac
   });
 }
 
+/** Every ticket was opened once, but `open tickets` are those that are; `scheduled visits` may have a status of that name. */
+export const namesState = (pass: Pass, at: number): boolean =>
+  pass.tiles[at]?.words[0]?.lower === 'open' || pass.tiles[at]?.values.some(({ table }) => table === pass.base.name) === true;
+
 /** An order is ordered; what has an end may have ended. */
 function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): Placed[] {
   if (isDay) return [];
-  if (day.table === pass.base && beginDate(day.table) === day.column) pass.use(at);
+  if (day.table === pass.base && beginDate(day.table) === day.column && !namesState(pass, at)) pass.use(at);
   if (pass.isUsed(at) || endDate(day.table) !== day.column) return [];
   pass.use(at, ...pass.find('still'));
   return done(pass, day, true).map((condition) => ({ at, condition }));

@@ -7,6 +7,7 @@ import { withComing } from '../words/calendar.ts';
 import type { Period } from '../words/grains.ts';
 import { lastToTheSameDay, previousOf, today } from '../words/periods.ts';
 import { stemsOfName } from '../words/words.ts';
+import { namesState } from './conditions.ts';
 import { lateDays } from './late.ts';
 
 interface Spans {
@@ -22,7 +23,7 @@ const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, c
 /** The day to which a span applies: one that a verb or name gives, else the day on which the rows begin. */
 export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number | undefined } | undefined {
   for (const [at] of pass.tiles.entries()) {
-    if (pass.isUsed(at)) continue;
+    if (pass.isUsed(at) || (namesState(pass, at) && pass.tiles[pass.beside(at, 1)]?.tables.includes(pass.base))) continue;
     const named = pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
     if (named && isNeeded) return isOfOthers(pass, at, named) ? undefined : { day: dayOf(planned(pass, named)), at };
   }
