@@ -1,5 +1,5 @@
+import { comparisonLabel } from '../conditions/comparisons.ts';
 import type { Intent } from '../meaning/intent.ts';
-import { comparisonLabel } from '../question/comparisons.ts';
 import { isLabelOf } from '../question/groups.ts';
 import { isPlanned } from '../schema/roles.ts';
 import { type ForeignKey, keysOfMany, type Schema, tableOf } from '../schema/schema.ts';

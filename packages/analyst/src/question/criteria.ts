@@ -1,10 +1,10 @@
+import { comparisonsOf, nounAfter, useComparison } from '../conditions/comparisons.ts';
+import type { Placed } from '../conditions/conditions.ts';
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Comparison, Dimension, Intent } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { isMoney } from '../schema/roles.ts';
 import { tableOf } from '../schema/schema.ts';
-import { comparisonsOf, nounAfter, useComparison } from './comparisons.ts';
-import type { Placed } from './conditions.ts';
 import { columnDimension } from './groups.ts';
 
 interface Criteria {

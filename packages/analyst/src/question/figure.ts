@@ -1,3 +1,4 @@
+import { comparisonsOf } from '../conditions/comparisons.ts';
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension, Intent, Quantity } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
@@ -6,7 +7,6 @@ import type { Operation } from '../schema/concepts.ts';
 import { labelColumn, mainNumber } from '../schema/roles.ts';
 import { type Table, tableOf } from '../schema/schema.ts';
 import { spoken, stemOf } from '../words/words.ts';
-import { comparisonsOf } from './comparisons.ts';
 import { isLabelOf } from './groups.ts';
 import type { Order } from './order.ts';
 

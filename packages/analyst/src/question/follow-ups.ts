@@ -1,3 +1,5 @@
+import type { Placed } from '../conditions/conditions.ts';
+import { withoutDeleted } from '../conditions/deleted.ts';
 import { quantityOfColumn } from '../meaning/candidates.ts';
 import type { Dimension, Intent } from '../meaning/intent.ts';
 import { Pass } from '../meaning/pass.ts';
@@ -7,8 +9,6 @@ import { mainNumber } from '../schema/roles.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { type Attempt, columnsOf, isConsistent, rowConditions } from './assemble.ts';
-import type { Placed } from './conditions.ts';
-import { withoutDeleted } from './deleted.ts';
 import { groupsOf } from './groups.ts';
 import { listOrder, type Order, orderOf } from './order.ts';
 import { spansOf } from './spans.ts';

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { contextCondition } from '../conditions/conditions.ts';
 import { candidatesOf } from '../meaning/candidates.ts';
 import type { Intent } from '../meaning/intent.ts';
 import { type Tile, tilesOf, type Vocabulary } from '../meaning/tiles.ts';
@@ -7,7 +8,6 @@ import { pathTo } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Attempt, assemble } from './assemble.ts';
-import { contextCondition } from './conditions.ts';
 import { mixedCurrencies } from './currencies.ts';
 import { asksYesOrNo, continueIntent, continuesPrevious } from './follow-ups.ts';
 

@@ -1,10 +1,10 @@
+import type { Placed } from '../conditions/conditions.ts';
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
 import { isPeople } from '../schema/roles.ts';
 import { pathTo, type Table, tableOf } from '../schema/schema.ts';
-import type { Placed } from './conditions.ts';
 import type { Order } from './order.ts';
 import { canBeWho } from './subject.ts';
 

@@ -1,3 +1,5 @@
+import { namesState } from '../conditions/conditions.ts';
+import { lateDays } from '../conditions/late.ts';
 import type { Day, Span } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning } from '../meaning/tiles.ts';
@@ -7,8 +9,6 @@ import { withComing } from '../words/calendar.ts';
 import type { Period } from '../words/grains.ts';
 import { lastToTheSameDay, previousOf, today } from '../words/periods.ts';
 import { stemsOfName } from '../words/words.ts';
-import { namesState } from './conditions.ts';
-import { lateDays } from './late.ts';
 
 interface Spans {
   readonly span: Span | undefined;

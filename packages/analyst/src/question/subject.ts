@@ -1,10 +1,10 @@
+import { comparisonsOf, nounAfter } from '../conditions/comparisons.ts';
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { isPeople } from '../schema/roles.ts';
 import type { Table } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
-import { comparisonsOf, nounAfter } from './comparisons.ts';
 import { dimensionAt, labelDimension } from './groups.ts';
 import type { Order } from './order.ts';
 
