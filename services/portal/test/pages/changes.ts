@@ -150,17 +150,22 @@ export const testChanges = (started: () => PagesWorld) =>
       await dialog().waitFor({ state: 'detached' });
     });
 
-    test('that fails after the user has left its page is announced', async () => {
-      await visit.open('/live/agents');
-      await page.getByRole('link', { name: 'New agent' }).click();
-      const fail = await failLate('POST');
-      await page.getByLabel('Name', { exact: true }).fill('Left');
+    /** Sends the form of a new agent, and goes to another page before the reply. */
+    const createAndLeave = async (name: string) => {
+      await page.getByLabel('Name', { exact: true }).fill(name);
       await page.getByLabel('Instructions').fill('Answer.');
       const isSent = page.waitForRequest((request) => request.method() === 'POST');
       await page.getByRole('button', { name: 'Create the agent' }).click();
       await isSent;
       await page.getByRole('link', { name: 'Templates', exact: true }).click();
       await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+    };
+
+    test('that fails after the user has left its page is announced', async () => {
+      await visit.open('/live/agents');
+      await page.getByRole('link', { name: 'New agent' }).click();
+      const fail = await failLate('POST');
+      await createAndLeave('Left');
       fail();
       await page.locator('.toast').getByText('The service is not available.').waitFor();
     });
@@ -173,13 +178,7 @@ export const testChanges = (started: () => PagesWorld) =>
         await promise;
         await route.continue();
       });
-      await page.getByLabel('Name', { exact: true }).fill('Made later');
-      await page.getByLabel('Instructions').fill('Answer.');
-      const isSent = page.waitForRequest((request) => request.method() === 'POST');
-      await page.getByRole('button', { name: 'Create the agent' }).click();
-      await isSent;
-      await page.getByRole('link', { name: 'Templates', exact: true }).click();
-      await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+      await createAndLeave('Made later');
       release();
       await page.getByText('Made later was created as a draft.').first().waitFor();
       await settle(page);
