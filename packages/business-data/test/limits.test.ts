@@ -1,5 +1,5 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import { freePort, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
+import { createServer, type Server } from 'node:net';
+import { freePort, silentProxy, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
@@ -150,40 +150,14 @@ test('a caller that cancels while it waits for a permit returns at once and acqu
   await small.close();
 });
 
-/** A proxy that forwards everything until `stopForwarding`. */
-async function startProxy(url: string): Promise<{ url: string; stopForwarding(): void; close(): void }> {
-  const { hostname, port } = new URL(url);
-  const sockets: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connect(Number(port || 5432), hostname);
-    for (const socket of [near, far]) socket.on('error', () => undefined);
-    sockets.push(near, far);
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const through = new URL(url);
-  through.host = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-  return {
-    url: through.href,
-    stopForwarding() {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
-
 test('a database that stops answering is reported as unavailable, and not as a slow statement', async () => {
-  const proxy = await startProxy(database.url);
+  const proxy = await silentProxy(database.url);
   const distant = createDataSource({ url: proxy.url }, () => undefined);
   await distant.transaction('read only', within, (run) => run('select 1'));
-  proxy.stopForwarding();
+  proxy.silence();
   const failure = await failureOf(distant.transaction('read only', { ...within, timeoutMs: 100 }, (run) => run('select 1')));
   expect(failure).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('did not answer') });
-  proxy.close();
+  await proxy.close();
   await distant.close();
 });
 

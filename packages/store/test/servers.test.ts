@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import {
   freePort,
+  silentProxy,
   type TestDatabase,
   type TlsPostgres,
   testAuthority,
@@ -16,7 +17,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
 import { openStore, type Store } from '../src/index.ts';
 import { primaryUrl } from '../src/servers/primary.ts';
-import { silentProxy } from './silent-proxy.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const authority = testAuthority('Servers');
@@ -51,22 +51,21 @@ test('sslmode of the URL decides on TLS, and the certificate is verified', async
 });
 
 test('several servers of which none answers count as a database that is away', async () => {
-  const own = new URL(database.url);
-  const proxy = await silentProxy(own);
-  const running = await open(`postgres://postgres:postgres@${proxy.host},${proxy.host}${own.pathname}`);
+  const proxy = await silentProxy(database.url);
+  const { host, pathname } = new URL(proxy.url);
+  const running = await open(`postgres://postgres:postgres@${host},${host}${pathname}`);
   proxy.silence();
   const pool = (await running.started.orm.em.getConnection().getNativeClient()) as Pool;
   // The connection that is there already would be asked first, for twelve seconds.
   (await pool.connect()).release(true);
   await expect(running.started.sql('select 1')).rejects.toHaveProperty('code', 'unavailable');
-  proxy.close();
+  await proxy.close();
   await running.stop();
 });
 
 test('a transaction whose statement the server does not answer returns its connection at once, and sends no rollback after it', async () => {
-  const own = new URL(database.url);
-  const proxy = await silentProxy(own);
-  const running = await open(`postgres://postgres:postgres@${proxy.host}${own.pathname}`);
+  const proxy = await silentProxy(database.url);
+  const running = await open(proxy.url);
   const pool = (await running.started.orm.em.getConnection().getNativeClient()) as Pool;
   const sent: unknown[] = [];
   pool.on('acquire', (client) => {
@@ -83,7 +82,7 @@ test('a transaction whose statement the server does not answer returns its conne
   });
   await expect(work).rejects.toHaveProperty('code', 'unavailable');
   expect([sent, pool.totalCount]).toEqual([['begin', 'select 1'], 0]);
-  proxy.close();
+  await proxy.close();
   await running.stop();
 });
 

@@ -1,7 +1,6 @@
-import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
+import { type OwnPostgres, ownPostgres, silentProxy } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type BootedService, boot, tenantOf } from './boot.ts';
-import { silentProxy } from './silent-proxy.ts';
 import { faultsOf } from './verification.ts';
 
 const tenant = tenantOf('org_a');
