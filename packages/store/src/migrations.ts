@@ -1,7 +1,7 @@
 import { retry, sleep } from '@agent-service/work';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { type Constructor, MikroORM } from '@mikro-orm/postgresql';
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import { roleOf, withoutOptions } from './servers/database-url.ts';
 import { primaryUrl } from './servers/primary.ts';
 
@@ -53,14 +53,11 @@ interface MigrateOptions {
  */
 export async function migrate({ url: servers, schema, migrations, lockLimitMs = defaultLockLimitMs }: MigrateOptions): Promise<string[]> {
   const url = await primaryUrl(servers);
-  const client = new Client({
+  const client = await connect({
     connectionString: url,
     application_name: `agent-service migrations ${schema}`,
-    connectionTimeoutMillis: 5_000,
     statement_timeout: statementLimitMs,
   });
-  client.on('error', () => undefined);
-  await client.connect();
   try {
     // The session with the lock is idle during the steps.
     await client.query('set idle_session_timeout = 0');
@@ -71,6 +68,14 @@ export async function migrate({ url: servers, schema, migrations, lockLimitMs = 
   } finally {
     await client.end();
   }
+}
+
+async function connect(config: ClientConfig): Promise<Client> {
+  const client = new Client({ ...config, connectionTimeoutMillis: 5_000 });
+  // A connection that breaks fails the next statement; an error event without a listener would end this process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }
 
 /**
@@ -164,13 +169,7 @@ interface RuntimeRoleOptions {
  * into, because only the owner can disable triggers or grant privileges.
  */
 export async function grantRuntimeRole({ ownerUrl, runtimeUrl, schema, restricted }: RuntimeRoleOptions): Promise<void> {
-  const client = new Client({
-    connectionString: await primaryUrl(ownerUrl),
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: grantLimitMs,
-  });
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connect({ connectionString: await primaryUrl(ownerUrl), statement_timeout: grantLimitMs });
   try {
     const role = client.escapeIdentifier(roleOf(runtimeUrl));
     const own = client.escapeIdentifier(schema);

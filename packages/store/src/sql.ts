@@ -103,6 +103,9 @@ function failureOf(cause: unknown): DriverFailure {
   return typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
 }
 
+/** That of the driver, which `translateFailure` may have made the cause of another. */
+const driverFailureOf = (cause: unknown): DriverFailure => failureOf(cause instanceof ServiceError ? cause.cause : cause);
+
 /** Turns failures of an unreachable or overloaded database into `unavailable`; returns every other cause unchanged. */
 export function translateFailure(cause: unknown): unknown {
   if (cause instanceof ServiceError) return cause;
@@ -116,12 +119,10 @@ export function translateFailure(cause: unknown): unknown {
 const ownFaults = /^(22...|23...|40...|P0001|55P03|57014)$/;
 
 /** True if the server accepts no writes any more, or its standby does not confirm them. */
-export const isLostPrimary = (cause: unknown): boolean =>
-  ['25006', '57P03'].includes(failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '');
+export const isLostPrimary = (cause: unknown): boolean => ['25006', '57P03'].includes(driverFailureOf(cause).code ?? '');
 
 /** True if the server did not answer a statement in time. Every statement after it on this connection waits for it. */
-export const isUnanswered = (cause: unknown): boolean =>
-  /Query read timeout/.test(failureOf(cause instanceof ServiceError ? cause.cause : cause).message ?? '');
+export const isUnanswered = (cause: unknown): boolean => /Query read timeout/.test(driverFailureOf(cause).message ?? '');
 
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');
@@ -134,7 +135,7 @@ const retryableCodes = new Set(['40P01', '40001']);
  * the database is unavailable; a transaction that was ended because of a deadlock may pass the second time.
  */
 export function classifyDatabaseFailure(cause: unknown): BatchFailure {
-  const code = failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '';
+  const code = driverFailureOf(cause).code ?? '';
   if (timeouts.has(code)) return 'slow';
   if (retryableCodes.has(code)) return 'retry';
   return cause instanceof ServiceError ? classifyCallFailure(cause) : 'item';
