@@ -9,7 +9,7 @@ import { serverUser } from './location.ts';
 import { clearPostmaster } from './postmaster-file.ts';
 
 /** PostgreSQL's code of an error that waiting does not end. */
-const wrongPassword = '28P01';
+export const wrongPassword = '28P01';
 
 interface PostgresOptions {
   readonly folder: string;

@@ -2,6 +2,7 @@ import { withoutOptions, withRole } from '@agent-service/store/servers/database-
 import type { Client } from 'pg';
 import { errorCode } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
+import { wrongPassword } from '../postgres/server.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 
 const databaseName = 'agent_service';
@@ -11,7 +12,6 @@ const oldestVersion = 150_000;
 const usualLimitMs = 30_000;
 /** PostgreSQL's code for a statement that exceeded statement_timeout: query_canceled. */
 const statementTimeout = '57014';
-const wrongPassword = '28P01';
 
 interface ProvisionOptions {
   readonly services: readonly string[];
