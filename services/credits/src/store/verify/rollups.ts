@@ -82,7 +82,7 @@ function compareDay(table: string, keys: readonly string[]): string {
   const columns = keys.join(', ');
   const join = table === smallest ? joinDay : lookUpKeys;
   return `
-    select concat_ws(' ', '${table}', ${columns}, ${dayBegin}) as account, figure as equation, expected, actual
+    select ${accountName(table, [...keys, dayBegin])} as account, figure as equation, expected, actual
     from (select ${columns}, sum(credits) as credits, sum(queries) as queries from recorded group by ${columns}) as records
     ${join(table, keys)}, lateral (values
       ('credits = usage records', coalesce(records.credits, 0), coalesce(kept.credits, 0)),
@@ -105,7 +105,7 @@ const sumsOfDay = `
 function sumsOfDays(table: string): string {
   const sums = (from: string) => `
     select day, sum(credits) as credits, sum(queries) as queries from ${from}
-    where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
+    where organization_id = $1 and environment = $2 and day >= ${dayBegin}
       and day < ($4::timestamptz at time zone 'UTC')::date group by day`;
   return `
     select ${accountName(table, ['day'])} as account, figure as equation, expected, actual
@@ -164,7 +164,9 @@ function uniqueUsers(grain: string): string {
 const dayStatements = { sumsOfDay, doubledRecords, chargesOfDay };
 
 const monthStatements: Readonly<Record<string, string>> = Object.fromEntries([
-  ...Object.keys(rollups).flatMap((table) => (table === smallest ? [] : [[`days of ${table}`, sumsOfDays(table)]])),
+  ...Object.keys(rollups)
+    .filter((table) => table !== smallest)
+    .map((table) => [`days of ${table}`, sumsOfDays(table)]),
   ...Object.entries(rollups).map(([table, keys]) => [`totals of ${table}`, runningTotals(table, keys)]),
   ...['day', 'week', 'month'].map((grain) => [`users of a ${grain}`, uniqueUsers(grain)]),
 ]);
