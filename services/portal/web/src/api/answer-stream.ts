@@ -1,4 +1,4 @@
-import { type Environment, randomKey, request } from './client.ts';
+import { type Environment, pause, randomKey, request } from './client.ts';
 import { ApiError } from './errors.ts';
 
 /** An event of the stream. The first one, `accepted`, is the head of the reply: the message exists, and no worker may have begun its answer. */
@@ -53,11 +53,6 @@ async function* readUntilLost(sent: SentQuestion, signal: AbortSignal): AsyncGen
   } catch (cause) {
     if (signal.aborted || !mayContinue(cause)) throw cause;
   }
-}
-
-async function pause(ms: number, signal: AbortSignal) {
-  await new Promise((resolve) => setTimeout(resolve, ms));
-  signal.throwIfAborted();
 }
 
 const mayContinue = (cause: unknown) =>

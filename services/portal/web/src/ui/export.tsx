@@ -1,5 +1,6 @@
 import { Download } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { pause } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { readAll } from '../api/lists.ts';
 import { Button } from './button.tsx';
@@ -24,8 +25,7 @@ async function whenAllowed<T>(read: () => Promise<T>, signal: AbortSignal): Prom
   } catch (cause) {
     const seconds = cause instanceof ApiError && cause.status === 429 ? cause.retryAfterSeconds : undefined;
     if (!seconds) throw cause;
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-    signal.throwIfAborted();
+    await pause(seconds * 1_000, signal);
     return await whenAllowed(read, signal);
   }
 }
