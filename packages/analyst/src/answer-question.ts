@@ -167,14 +167,10 @@ const isCut = ({ limit, limited }: Intent, { rows, truncated }: Rows): boolean =
 function tiedOf({ limit, limited }: Intent, rows: Rows['rows'], ranked: number | undefined): string[] {
   const [last, next] = [rows[limit - 1], rows[limit]].map((row) => (ranked === undefined ? undefined : row?.[ranked]));
   if (!limited || last === undefined || last === null || next === undefined || next === null) return [];
-  const isTied = last === next || Number(last) === Number(next);
-  return isTied
-    ? [
-        limit === 1
-          ? 'It is not the only one: there are others with the same figure'
-          : 'There are others with the same figure as the last one',
-      ]
-    : [];
+  if (last !== next && Number(last) !== Number(next)) return [];
+  return [
+    limit === 1 ? 'It is not the only one: there are others with the same figure' : 'There are others with the same figure as the last one',
+  ];
 }
 
 /** The difference of two spans in words. */

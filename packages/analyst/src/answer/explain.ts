@@ -1,7 +1,7 @@
 import type { Intent } from '../meaning/intent.ts';
 import type { Vocabulary } from '../meaning/tiles.ts';
 import { spanOfChange } from '../question/spans.ts';
-import { labelColumns } from '../schema/roles.ts';
+import { isLabel } from '../schema/roles.ts';
 import { reachable } from '../schema/schema.ts';
 import type { Data, Unreadable } from '../tools.ts';
 import { groupedBy, statementOf } from './statement.ts';
@@ -16,11 +16,7 @@ export async function explainChange(intent: Intent, { schema, index }: Vocabular
   const criteria = reachable(intent.base, schema).flatMap((table) =>
     table.columns.flatMap(({ name }) => {
       const values = index.fewOf(table.name, name);
-      const isCriterion =
-        values.length > 1 &&
-        !used.has(`${table.name}.${name}`) &&
-        labelColumns(table).every((label) => name !== label.name) &&
-        !/status|state/.test(name);
+      const isCriterion = values.length > 1 && !used.has(`${table.name}.${name}`) && !isLabel(table, name) && !/status|state/.test(name);
       return isCriterion ? [groupedBy(intent, table, name, versus)] : [];
     }),
   );

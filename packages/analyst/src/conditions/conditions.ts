@@ -3,7 +3,7 @@ import type { Pass } from '../meaning/pass.ts';
 import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts';
 import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
-import { beginDate, endDate, labelColumn, labelColumns, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
+import { beginDate, endDate, isLabel, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
 import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
@@ -173,8 +173,6 @@ function columnBeside(pass: Pass, at: number, value: Value): number[] {
     },
   );
 }
-
-const isLabel = (table: Table, column: string): boolean => labelColumns(table).some(({ name }) => name === column);
 
 /** Columns of yes or no: discontinued products, inactive doctors. */
 export function flagConditions(pass: Pass): Placed[] {

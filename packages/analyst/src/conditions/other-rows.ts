@@ -1,5 +1,5 @@
 import type { Pass } from '../meaning/pass.ts';
-import { labelColumns } from '../schema/roles.ts';
+import { isLabel } from '../schema/roles.ts';
 import { keysOfMany, pathTo } from '../schema/schema.ts';
 import type { Value } from '../schema/value-index.ts';
 
@@ -25,7 +25,7 @@ function isBelow(pass: Pass, at: number, { table, column }: Value): boolean {
   const word = tiles[at - 1]?.words.at(-1)?.lower ?? '';
   const isJoined =
     /^(to|into|from|under|below|beneath|for|by|in|within)$/.test(word) || (word === 'of' && tiles[at - 2]?.tables.includes(base));
-  const isOwn = table === base.name && labelColumns(base).some(({ name }) => name === column);
+  const isOwn = table === base.name && isLabel(base, column);
   const hasAbove = base.foreignKeys.some((key) => key.table === base.name) || base.columns.some(({ name }) => leadsToAbove.test(name));
   return isJoined === true && isOwn && hasAbove;
 }

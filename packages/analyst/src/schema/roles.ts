@@ -112,6 +112,9 @@ export function labelColumns(table: Table): readonly Column[] {
   return column ? [column] : [];
 }
 
+/** True for a column that people call a row by, or that is a part of it. */
+export const isLabel = (table: Table, column: string): boolean => labelColumns(table).some(({ name }) => name === column);
+
 /** The label of rows that one column names. */
 export function labelColumn(table: Table): Column | undefined {
   const [label, ...parts] = labelColumns(table);
