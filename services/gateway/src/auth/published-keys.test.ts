@@ -1,3 +1,4 @@
+import { currentCall, ServiceError, withCall } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import { publishedKeys } from './published-keys.ts';
 
@@ -17,4 +18,23 @@ test('keys are never older than a second, however slowly identity answered', asy
   expect(await keys()).toMatchObject([{ kid: 'k1' }]);
   now = 1_000;
   expect(await keys()).toMatchObject([{ kid: 'k2' }]);
+});
+
+test('a caller that disconnects does not end the request that others wait for', async () => {
+  const released = Promise.withResolvers<void>();
+  const identity = {
+    listSigningKeys: () =>
+      new Promise((resolve, reject) => {
+        currentCall()?.signal?.addEventListener('abort', () => reject(new ServiceError('cancelled')));
+        void released.promise.then(() => resolve({ keys: [{ kid: 'k1', n: 'n', e: 'e' }] }));
+      }),
+  };
+  const keys = publishedKeys(identity as never);
+  const client = new AbortController();
+  const first = withCall({ requestId: 'r', expiresAt: Number.POSITIVE_INFINITY, signal: client.signal }, keys).catch(() => 'left');
+  const second = keys();
+  client.abort();
+  released.resolve();
+  expect(await second).toMatchObject([{ kid: 'k1' }]);
+  await first;
 });
