@@ -48,10 +48,10 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
   const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config, redisLimitMs === undefined ? {} : { commandLimitMs: redisLimitMs });
   const drainMs = config.ANSWER_WAIT_DRAIN_SECONDS * 1_000;
-  const waiting = await openAnswers(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
+  const heldBytes = new HeldBytes();
+  const waiting = await openAnswers(process, { agents, redis, heldBytes, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
 
   const limiter = openLimiter(process, redis, redisLimitMs);
-  const heldBytes = new HeldBytes();
   const limits = {
     readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
     writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, get, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { until } from '@agent-service/testkit';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
@@ -37,6 +39,7 @@ async function textOf(reader: IncomingMessage): Promise<string> {
 
 const usage = { model: 'm-1', inputTokens: 5, outputTokens: 2, latencyMs: 30 };
 const readRecord = async () => ({ usage, resultJson: '{"columns":[],"rows":[],"row_count":0,"truncated":false,"chart":null}', steps: [] });
+const usual = { requestId: 'r', now: Date.now, readRecord, heldBytes: new HeldBytes(), organizationId: 'org_1' };
 
 const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
 const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
@@ -45,7 +48,7 @@ const startedReply = (attempt: number) => ({ kind: 'started' as const, id: 'msg_
 
 describe('an answer’s stream', () => {
   test('keeps what comes before its head is out', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     for (const reply of [startedReply(1), delta('a'), endedWith('ab')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -61,7 +64,7 @@ describe('an answer’s stream', () => {
 
   test('is kept open by a comment after every 15 seconds without an event', async () => {
     const clock = { now: 0 };
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: () => clock.now });
+    const stream = new AnswerStream({ ...usual, now: () => clock.now });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
     const at = (second: number) => {
@@ -83,7 +86,7 @@ describe('an answer’s stream', () => {
   });
 
   test('names in the id of each event the text that its reader has', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now, hasIds: true });
+    const stream = new AnswerStream({ ...usual, hasIds: true });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
     const replies = [startedReply(1), delta('A '), delta('first'), startedReply(2), delta('Second 😀'.slice(0, 8), 2), delta('\ude00', 2)];
@@ -104,7 +107,7 @@ describe('an answer’s stream', () => {
   });
 
   test('drops deltas of a reader that does not read, and nothing else', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now, maxUnreadBytes: 64 * 1024 });
+    const stream = new AnswerStream({ ...usual, maxUnreadBytes: 64 * 1024 });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
     stream.take(startedReply(1));
@@ -129,7 +132,7 @@ describe('an answer’s stream', () => {
   }, 20_000);
 
   test('reports that the same attempt begins again', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     for (const reply of [startedReply(1), delta('Half an'), startedReply(1), delta('A whole'), endedWith('A whole one')])
       stream.take(reply);
     const { response, reader } = await connected();
@@ -146,7 +149,7 @@ describe('an answer’s stream', () => {
   });
 
   test('discards before its end a text that is not a prefix of the answer', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     for (const reply of [startedReply(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -154,7 +157,7 @@ describe('an answer’s stream', () => {
   });
 
   test('that ends before its answer does not say that this has failed', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     stream.take(startedReply(1));
     stream.end('expired');
     const { response, reader } = await connected();
@@ -164,7 +167,7 @@ describe('an answer’s stream', () => {
   });
 
   test('ends when its reader goes, and says so', async () => {
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     let closed = 0;
     stream.onClose(() => {
       closed += 1;
@@ -183,8 +186,69 @@ describe('an answer’s stream', () => {
     const { response, reader } = await connected();
     reader.destroy();
     await until(() => response.destroyed);
-    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ ...usual });
     stream.take(ended);
     expect((await stream.writeTo(response, accepted)).cut).toBe(true);
+  });
+});
+
+describe('streams of one organization whose readers do not read', () => {
+  const content = 'x'.repeat(800_000);
+
+  /** A stream to a reader who reads nothing before `read` is called. */
+  function unread(options: Partial<ConstructorParameters<typeof AnswerStream>[0]>) {
+    const reads = Promise.withResolvers<void>();
+    const chunks: Buffer[] = [];
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk, _encoding, done) => {
+        chunks.push(chunk);
+        void reads.promise.then(() => done());
+      },
+    }) as Socket;
+    const response = new ServerResponse(new IncomingMessage(socket));
+    response.assignSocket(socket);
+    const stream = new AnswerStream({ ...usual, ...options });
+    return {
+      stream,
+      response,
+      written: stream.writeTo(response, accepted),
+      text: () => Buffer.concat(chunks).toString(),
+      read: reads.resolve,
+    };
+  }
+
+  const unreadBytes = (streams: readonly { response: ServerResponse }[]) =>
+    streams.reduce((sum, { response }) => sum + response.writableLength, 0);
+  const rounds = async () => {
+    for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
+  };
+
+  test('hold no more than their organization may: other ends wait until some of it was read', async () => {
+    const heldBytes = new HeldBytes(1_000_000);
+    const streams = Array.from({ length: 5 }, () => unread({ heldBytes }));
+    for (const { stream } of streams) stream.take(endedWith(content));
+    await until(() => unreadBytes(streams) > 1_000_000);
+    await rounds();
+    expect(unreadBytes(streams)).toBeLessThan(2_000_000);
+    expect([heldBytes.isFull('org_1'), heldBytes.isFull('org_2')]).toEqual([true, false]);
+    for (const { read } of streams) read();
+    for (const { text, written } of streams) {
+      expect((await written).cut).toBe(false);
+      expect(text()).toContain(content);
+    }
+    expect(heldBytes.isFull('org_1')).toBe(false);
+  });
+
+  test('get no deltas while the organization holds all that it may, and are cut if that lasts', async () => {
+    const heldBytes = new HeldBytes(1_000);
+    const { stream, written, read, text } = unread({ heldBytes, roomWithinMs: 1 });
+    const release = heldBytes.hold('org_1', 1_000);
+    for (const reply of [startedReply(1), delta('first'), delta('second'), ended]) stream.take(reply);
+    expect((await written).cut).toBe(true);
+    read();
+    expect(text()).not.toMatch(/event: (delta|completed)/);
+    release();
+    expect(heldBytes.isFull('org_1')).toBe(false);
   });
 });

@@ -2,8 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
+import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { StreamEnd } from '@agent-service/http/replies/reply';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
+import { sleep } from '@agent-service/work';
 import { type AnswerEvent, type AnswerEventData, toListedMessage } from '../schemas/conversation.ts';
 import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, type Waiter, waitLimitError } from './waiters.ts';
 
@@ -12,13 +14,20 @@ const heartbeatMs = 15_000;
 const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
+/** How long the end of an answer waits while the organization's clients hold all the memory that they may. */
+const roomWithinMs = 30_000;
+const roomEveryMs = 100;
 
 interface AnswerStreamOptions {
   readonly requestId: string;
   readonly now: () => number;
   /** Never fails. */
   readonly readRecord: (answerId: string) => Promise<AnswerRecord | null>;
+  /** Counts what the readers of this organization have not read yet. */
+  readonly heldBytes: HeldBytes;
+  readonly organizationId: string;
   readonly maxUnreadBytes?: number;
+  readonly roomWithinMs?: number;
   /** Events carry ids, with which a reader can continue after a lost connection. */
   readonly hasIds?: boolean;
   /** The position from which a reader continues. */
@@ -64,11 +73,13 @@ export class AnswerStream implements Waiter {
   #accepted: AcceptedAnswer = { messageId: '', conversationId: '' };
   #writtenAt = 0;
   #bytes = 0;
+  /** Ends the count of the bytes that the reader has not read yet. */
+  #release: (() => void) | undefined;
   #error: PublicError | undefined;
   #hasEnded = false;
 
   constructor(options: AnswerStreamOptions) {
-    this.#options = { maxUnreadBytes, hasIds: false, ...options };
+    this.#options = { maxUnreadBytes, roomWithinMs, hasIds: false, ...options };
     this.#resumeFrom = options.resumeFrom;
   }
 
@@ -82,6 +93,7 @@ export class AnswerStream implements Waiter {
     this.#response = response;
     this.#accepted = accepted;
     response.once('finish', () => resolve(false)).once('close', () => resolve(true));
+    response.on('drain', () => this.#countUnread(0));
     if (response.destroyed) resolve(true);
     // The head says that the message was accepted; a first byte lets every proxy pass it on.
     this.#comment();
@@ -89,6 +101,7 @@ export class AnswerStream implements Waiter {
     this.#early = undefined;
     for (const work of early) work();
     const cut = await promise;
+    this.#countUnread(0);
     for (const work of this.#closed) work();
     return { bytes: this.#bytes, error: this.#error, cut };
   }
@@ -152,20 +165,26 @@ export class AnswerStream implements Waiter {
       this.#fail(failure);
       return;
     }
+    this.#hasEnded = true;
+    void this.#complete(message);
+  }
+
+  /** The whole message, as a list of messages shows it, once its organization may hold it. */
+  async #complete(message: AnswerMessage): Promise<void> {
+    const { readRecord, heldBytes, organizationId, roomWithinMs } = this.#options;
+    const record = await readRecord(message.id);
+    const cutAt = performance.now() + roomWithinMs;
+    while (this.#isOpen && heldBytes.isFull(organizationId)) {
+      if (performance.now() >= cutAt) this.#response?.destroy();
+      else await sleep(roomEveryMs);
+    }
+    // The stream may have ended otherwise in the meantime. No other stream writes between the check and these lines.
+    if (!this.#isOpen) return;
     const resumed = this.#resumeFrom;
     if (resumed && isAt(resumed, message.content)) this.#sendRest(resumed, message.content);
     // The `started` reply may be lost, and with it the notice that the earlier deltas are void.
     else if (this.#filter.attempt === 0 || resumed || !this.#filter.isPrefixOf(message.content)) this.#started(this.#filter.attempt || 1);
-    this.#hasEnded = true;
-    void this.#complete(message, idOf(resumed?.attempt ?? this.#filter.attempt, message.content));
-  }
-
-  /** The whole message, as a list of messages shows it. */
-  async #complete(message: AnswerMessage, id: string): Promise<void> {
-    const record = await this.#options.readRecord(message.id);
-    // The stream may have ended otherwise in the meantime.
-    if (!this.#isOpen) return;
-    this.#write('completed', toListedMessage({ ...message, record }), id);
+    this.#write('completed', toListedMessage({ ...message, record }), idOf(resumed?.attempt ?? this.#filter.attempt, message.content));
     this.#finish();
   }
 
@@ -202,7 +221,9 @@ export class AnswerStream implements Waiter {
   }
 
   get #isBehind(): boolean {
-    return (this.#response?.writableLength ?? 0) > this.#options.maxUnreadBytes;
+    const { maxUnreadBytes, heldBytes, organizationId } = this.#options;
+    const unread = this.#response?.writableLength ?? 0;
+    return unread > maxUnreadBytes || (unread > 0 && heldBytes.isFull(organizationId));
   }
 
   #write<Event extends AnswerEvent>(event: Event, data: AnswerEventData<Event>, id?: string): void {
@@ -230,6 +251,13 @@ export class AnswerStream implements Waiter {
     if (!this.#isOpen) return;
     this.#writtenAt = this.#options.now();
     this.#bytes += Buffer.byteLength(text);
-    this.#response?.write(text);
+    const response = this.#response as ServerResponse;
+    if (!response.write(text)) this.#countUnread(response.writableLength);
+  }
+
+  #countUnread(bytes: number): void {
+    const { heldBytes, organizationId } = this.#options;
+    this.#release?.();
+    this.#release = bytes > 0 ? heldBytes.hold(organizationId, bytes) : undefined;
   }
 }

@@ -7,6 +7,7 @@ import {
   requirePrincipal,
   ServiceError,
 } from '@agent-service/contracts';
+import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream, type StreamPosition } from './answer-stream.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
@@ -62,6 +63,7 @@ interface AnswersDeps {
   /** How an answer came about; never fails. */
   readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
   readonly waits: WaiterRegistry;
+  readonly heldBytes: HeldBytes;
   /** The channel on which this process listens for replies. */
   readonly replyChannel: string;
   readonly waitMs: number;
@@ -75,7 +77,8 @@ const deadlineGraceMs = 10_000;
 
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
-export function createAnswers({ start, cancel, read, readRecord, waits, replyChannel, waitMs, now }: AnswersDeps): Answers {
+export function createAnswers(deps: AnswersDeps): Answers {
+  const { start, cancel, read, waits, replyChannel, waitMs, now } = deps;
   /**
    * Sends the message, unless its caller disconnects before. A caller that disconnects during the acceptance does not know the message's id, so the
    * answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the request.
@@ -127,13 +130,7 @@ export function createAnswers({ start, cancel, read, readRecord, waits, replyCha
     waitUntilEnded: createWait({ waits, now }),
     maxWaitSeconds: waitMs / 1_000,
     async stream(newMessage, call, disconnected, ids) {
-      const stream = new AnswerStream({
-        requestId: call.requestId,
-        now,
-        readRecord: (answerId) => readRecord(keyOf(requirePrincipal(call), answerId)),
-        hasIds: ids !== undefined,
-        resumeFrom: ids?.resumeFrom,
-      });
+      const stream = createStream(deps, call, ids);
       const item = itemOf(newMessage, call, replyChannel, true);
       const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
@@ -144,6 +141,19 @@ export function createAnswers({ start, cancel, read, readRecord, waits, replyCha
       return { started, stream };
     },
   };
+}
+
+function createStream({ readRecord, heldBytes, now }: AnswersDeps, call: CallContext, ids: StreamIds | undefined): AnswerStream {
+  const principal = requirePrincipal(call);
+  return new AnswerStream({
+    requestId: call.requestId,
+    now,
+    readRecord: (answerId) => readRecord(keyOf(principal, answerId)),
+    heldBytes,
+    organizationId: principal.organizationId,
+    hasIds: ids !== undefined,
+    resumeFrom: ids?.resumeFrom,
+  });
 }
 
 /** Waits for the end of an answer, or until its caller disconnects. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AnswerRecord, type CallContext, type Client, classifyCallFailure, withCall } from '@agent-service/contracts';
+import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
@@ -13,6 +14,7 @@ const cancelLimitMs = 5_000;
 interface OpenAnswersDeps {
   readonly agents: Client<'agents'>;
   readonly redis: RedisConnections;
+  readonly heldBytes: HeldBytes;
   readonly waitMs: number;
   /** How long waits go on while the process stops. */
   readonly drainMs: number;
@@ -25,7 +27,10 @@ interface OpenAnswers {
 }
 
 /** Opens this process's reply channel and the registry of the requests that wait for its replies. */
-export async function openAnswers(process: ProcessContext, { agents, redis, waitMs, drainMs }: OpenAnswersDeps): Promise<OpenAnswers> {
+export async function openAnswers(
+  process: ProcessContext,
+  { agents, redis, heldBytes, waitMs, drainMs }: OpenAnswersDeps,
+): Promise<OpenAnswers> {
   const { now } = process.clock;
   const read = createStateReader(agents, process.logger);
   // The channel may deliver while it is being opened.
@@ -46,6 +51,7 @@ export async function openAnswers(process: ProcessContext, { agents, redis, wait
       read,
       readRecord: createRecordReader(agents, process.logger),
       waits,
+      heldBytes,
       replyChannel: channel.name,
       waitMs,
       now,
