@@ -5,6 +5,7 @@ import { clientAddress, countedAddress, parseTrustedProxies } from '@agent-servi
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createFallbackLimiter } from './fallback-limiter.ts';
+import { createRedisLimiter } from './redis-limiter.ts';
 import { createRules } from './rules.ts';
 
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
@@ -132,6 +133,23 @@ describe('limits that outlast Redis', () => {
     await limiter.take([rule('own', 100)]);
     expect(shared.calls).toBe(4);
   });
+});
+
+test('while Redis hangs, requests that waited for a call fail with it, and later ones call again', async () => {
+  let nowMs = 0;
+  let calls = 0;
+  const take = async () => {
+    calls += 1;
+    nowMs += 250;
+    throw new Error('away');
+  };
+  const limiter = createRedisLimiter({ take }, () => nowMs);
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_000 }, () => limiter.take([rule('{org_1}', 10)])));
+  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  expect(calls).toBe(1);
+  nowMs += 1;
+  await expect(limiter.take([rule('{org_1}', 10)])).rejects.toThrow('away');
+  expect(calls).toBe(2);
 });
 
 describe('rules', () => {

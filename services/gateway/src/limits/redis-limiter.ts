@@ -31,16 +31,40 @@ function commandFor(client: RedisClient, numberOfKeys: number): Command {
 const maxBatch = 100;
 const maxBatchers = 10_000;
 
+/** A request that waits for its turn. */
+interface Waiting {
+  readonly rules: readonly Rule[];
+  readonly since: number;
+}
+
 /**
  * The limits shared by all gateways, in one round trip. Requests of one organization that come while a call is out
  * are sent as one call: their counters are in one slot, so a busy organization costs Redis one call a batch instead of one a request.
  */
-export function createRedisLimiter(redis: LimiterRedis): Limiter {
-  const batchers = new LRUCache<string, Batcher<readonly Rule[], Decision>>({
+export function createRedisLimiter(redis: LimiterRedis, now: () => number = () => performance.now()): Limiter {
+  const batchers = new LRUCache<string, Batcher<Waiting, Decision>>({
     max: maxBatchers,
-    memoMethod: () => createBatcher({ maxItems: maxBatch, run: (requests) => takeAll(redis, requests) }),
+    memoMethod: () => createBatcher({ maxItems: maxBatch, run: failTogether(redis, now) }),
   });
-  return { take: (rules) => batchers.memo(hashTag(rules)).add(rules) };
+  return { take: (rules) => batchers.memo(hashTag(rules)).add({ rules, since: now() }) };
+}
+
+/** Requests that waited for a call which failed fail with it: while Redis hangs, each further call would keep the rest waiting for as long. */
+function failTogether(redis: LimiterRedis, now: () => number): (waiting: readonly Waiting[]) => Promise<(Decision | Error)[]> {
+  let failure: { readonly cause: Error; readonly at: number } | undefined;
+  return async (waiting) => {
+    const before = failure;
+    if (before && waiting.some(({ since }) => since <= before.at)) return waiting.map(() => before.cause);
+    try {
+      return await takeAll(
+        redis,
+        waiting.map(({ rules }) => rules),
+      );
+    } catch (cause) {
+      failure = { cause: cause as Error, at: now() };
+      throw cause;
+    }
+  };
 }
 
 async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule[])[]): Promise<Decision[]> {
