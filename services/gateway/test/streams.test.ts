@@ -276,4 +276,23 @@ describe('reading a message with Prefer: wait', () => {
     expect((await waiting).body.data.status).toBe('completed');
     expect((await read({ prefer: 'wait=x' })).headers.has('preference-applied')).toBe(false);
   });
+
+  test('waits no longer when the clock of the database is set back during the wait', async () => {
+    const { clock } = gateway.process;
+    const step = (ms: number) => clock.follow().sample(clock.now() + ms, performance.now(), performance.now());
+    const accepted = Promise.withResolvers<void>();
+    peer.agents.getMessage = async ({ messageId }) => ({ message: pending(messageId) });
+    peer.agents.read = (answerId) => {
+      accepted.resolve();
+      return { message: pending(answerId), attempt: 1 };
+    };
+    const waiting = read({ prefer: 'wait=1' });
+    await accepted.promise;
+    step(-3_600_000);
+    try {
+      expect((await waiting).body.data.status).toBe('running');
+    } finally {
+      step(3_600_000);
+    }
+  });
 });

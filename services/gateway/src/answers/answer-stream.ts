@@ -20,6 +20,7 @@ const roomEveryMs = 100;
 
 interface AnswerStreamOptions {
   readonly requestId: string;
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Never fails. */
   readonly readRecord: (answerId: string) => Promise<AnswerRecord | null>;

@@ -28,6 +28,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
     replyChannel: 'replies',
     waitMs: 1_000,
     now,
+    timeOfDay: now,
   });
   const call = { requestId: 'req-1', principal: caller('m'), expiresAt: Number.POSITIVE_INFINITY };
   return { answers, waits, reads, call };

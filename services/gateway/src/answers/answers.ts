@@ -67,7 +67,10 @@ interface AnswersDeps {
   /** The channel on which this process listens for replies. */
   readonly replyChannel: string;
   readonly waitMs: number;
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
+  /** The time of day by the clock that deadlines of answers follow. */
+  readonly timeOfDay: () => number;
 }
 
 /** How long a message may take to be accepted. */
@@ -78,7 +81,7 @@ const deadlineGraceMs = 10_000;
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
 export function createAnswers(deps: AnswersDeps): Answers {
-  const { start, cancel, read, waits, replyChannel, waitMs, now } = deps;
+  const { start, cancel, read, waits, replyChannel, waitMs, now, timeOfDay } = deps;
   /**
    * Sends the message, unless its caller disconnects before. A caller that disconnects during the acceptance does not know the message's id, so the
    * answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the request.
@@ -132,7 +135,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
     async stream(newMessage, call, disconnected, ids) {
       const stream = createStream(deps, call, ids);
       const item = itemOf(newMessage, call, replyChannel, true);
-      const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
+      const deadlineOf = ({ deadlineMs }: StartedAnswer) => now() + Number(deadlineMs) - timeOfDay() + deadlineGraceMs;
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
       const close = () => wait.close();
       disconnected.addEventListener('abort', close, { once: true });

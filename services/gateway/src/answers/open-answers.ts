@@ -31,7 +31,8 @@ export async function openAnswers(
   process: ProcessContext,
   { agents, redis, heldBytes, waitMs, drainMs }: OpenAnswersDeps,
 ): Promise<OpenAnswers> {
-  const { now } = process.clock;
+  // Monotonic: a step of the followed clock would end all waits at once, or keep them and the reading of answers waiting.
+  const now = () => performance.now();
   const read = createStateReader(agents, process.logger);
   // The channel may deliver while it is being opened.
   let lastGapAt = () => 0;
@@ -55,6 +56,7 @@ export async function openAnswers(
       replyChannel: channel.name,
       waitMs,
       now,
+      timeOfDay: process.clock.now,
     }),
     stop: () => waits.drain(drainMs),
   };

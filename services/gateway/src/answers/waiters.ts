@@ -37,8 +37,9 @@ interface Wait {
 interface WaiterRegistryOptions {
   /** Reads the state of an answer. */
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** When replies may last have been lost. */
+  /** When replies may last have been lost, by any clock. */
   readonly lastGapAt: () => number;
   readonly readEveryMs?: number;
 }
