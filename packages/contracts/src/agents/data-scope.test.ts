@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { formatTableScope, parseTableScope, type TableScope } from './data-scope.ts';
 
@@ -84,4 +84,18 @@ test('every text is parsed or refused without an exception, and each parsed entr
       },
     ),
   );
+});
+
+test('names are encoded only if their length does not tell how many bytes they have, and only so many as an entry may have', () => {
+  const encode = jest.spyOn(TextEncoder.prototype, 'encode');
+  const columns = Array.from({ length: 300 }, (_, index) => `c${index}`);
+  expect(parseTableScope(`orders(${columns.join()})`)?.columns).toEqual(columns);
+  expect(parseTableScope(`${'x'.repeat(64)}`)).toBeUndefined();
+  expect(encode).not.toHaveBeenCalled();
+  const [longest, long] = ['ß'.repeat(31), 'ß'.repeat(32)];
+  expect([parseTableScope(longest)?.table, parseTableScope(long)]).toEqual([longest, undefined]);
+  encode.mockClear();
+  expect(parseTableScope(Array(60).fill(longest).join('.'))).toBeUndefined();
+  expect(encode).toHaveBeenCalledTimes(3);
+  encode.mockRestore();
 });

@@ -9,7 +9,10 @@ export interface TableScope {
 
 /** PostgreSQL cuts longer names, so a longer one names nothing. */
 const longestNameBytes = 63;
+/** A UTF-16 unit has at most so many bytes in UTF-8. */
+const mostBytesOfUnit = 3;
 const mostColumns = 1_600;
+const mostNames = 2;
 const longestEntry = 32_000;
 
 /**
@@ -19,8 +22,8 @@ const longestEntry = 32_000;
 export function parseTableScope(text: string): TableScope | undefined {
   if (text.length > longestEntry) return undefined;
   const reader = readerOf(text);
-  const names = nameList(reader, '.');
-  if (!names || names.length > 2) return undefined;
+  const names = nameList(reader, '.', mostNames);
+  if (!names) return undefined;
   const columns = reader.take('(') ? columnList(reader) : null;
   if (columns === undefined || !reader.atEnd()) return undefined;
   const [schema, table] = names.length === 2 ? [names[0] ?? null, names[1]] : [null, names[0]];
@@ -51,7 +54,7 @@ interface Reader {
   atEnd(): boolean;
 }
 
-const spaces = /[ \t\r\n]*/y;
+const blanks = ' \t\r\n';
 const bareName = /[\p{L}_][\p{L}\p{M}\p{N}_$]*/uy;
 const quotedName = /"((?:[^"\0]|"")+)"/y;
 
@@ -66,30 +69,40 @@ function readerOf(text: string): Reader {
     if (result) position = pattern.lastIndex;
     return result;
   };
+  const skipBlanks = () => {
+    while (position < text.length && blanks.includes(text[position] as string)) position += 1;
+  };
   return {
     take(character) {
-      match(spaces);
+      skipBlanks();
       if (text[position] !== character) return false;
       position += 1;
       return true;
     },
     name() {
-      match(spaces);
-      const name = match(quotedName)?.[1]?.replaceAll('""', '"') ?? lowerCase(match(bareName)?.[0]);
-      return name !== undefined && utf8.encode(name).byteLength <= longestNameBytes ? name : undefined;
+      skipBlanks();
+      const name = text[position] === '"' ? match(quotedName)?.[1]?.replaceAll('""', '"') : lowerCase(match(bareName)?.[0]);
+      return name !== undefined && isShortEnough(name) ? name : undefined;
     },
     atEnd() {
-      match(spaces);
+      skipBlanks();
       return position === text.length;
     },
   };
 }
 
-function nameList(reader: Reader, separator: string): string[] | undefined {
+/** A scope may hold 200,000 names, and encoding costs more than all else about them: only those are encoded whose length does not tell. */
+function isShortEnough(name: string): boolean {
+  const { length } = name;
+  if (length > longestNameBytes) return false;
+  return length * mostBytesOfUnit <= longestNameBytes || utf8.encode(name).byteLength <= longestNameBytes;
+}
+
+function nameList(reader: Reader, separator: string, most: number): string[] | undefined {
   const names: string[] = [];
   do {
     const name = reader.name();
-    if (name === undefined) return undefined;
+    if (name === undefined || names.length === most) return undefined;
     names.push(name);
   } while (reader.take(separator));
   return names;
@@ -97,7 +110,7 @@ function nameList(reader: Reader, separator: string): string[] | undefined {
 
 /** At least one, none twice, and the bracket closed. */
 function columnList(reader: Reader): string[] | undefined {
-  const columns = nameList(reader, ',');
-  if (!columns || columns.length > mostColumns || !reader.take(')')) return undefined;
+  const columns = nameList(reader, ',', mostColumns);
+  if (!columns || !reader.take(')')) return undefined;
   return new Set(columns).size === columns.length ? columns : undefined;
 }
