@@ -33,11 +33,19 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
   let address = plain(peer);
   const hops = forwardedFor?.split(',').slice(-maxHops) ?? [];
   while (isTrustedProxy(address, trusted)) {
-    const hop = plain(hops.pop()?.trim() ?? '');
+    const hop = plain(withoutPort(hops.pop()?.trim() ?? ''));
     if (isIP(hop) === 0) return address;
     address = hop;
   }
   return address;
+}
+
+const addressAndPort = /^(?:([\d.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/;
+
+/** Some proxies add the port of their peer; an address of IPv6 stands in brackets then. */
+function withoutPort(hop: string): string {
+  const [, v4, v6] = addressAndPort.exec(hop) ?? [];
+  return v4 ?? v6 ?? hop;
 }
 
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
