@@ -277,6 +277,22 @@ describe('reading a message with Prefer: wait', () => {
     expect((await read({ prefer: 'wait=x' })).headers.has('preference-applied')).toBe(false);
   });
 
+  test('reads an answer once for all requests that wait for it', async () => {
+    let reads = 0;
+    const released = Promise.withResolvers<void>();
+    peer.agents.getMessage = async ({ messageId }) => ({ message: pending(messageId) });
+    peer.agents.read = async (answerId) => {
+      reads += 1;
+      await released.promise;
+      return { message: answerMessage(answerId), attempt: 1 };
+    };
+    const waiting = Array.from({ length: 20 }, () => read({ prefer: 'wait=1' }));
+    await until(async () => (await waitedFor()) === 20);
+    released.resolve();
+    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+    expect(reads).toBe(1);
+  });
+
   test('waits no longer when the clock of the database is set back during the wait', async () => {
     const { clock } = gateway.process;
     const step = (ms: number) => clock.follow().sample(clock.now() + ms, performance.now(), performance.now());

@@ -85,7 +85,10 @@ interface ReaderOptions<Result> {
 
 const concurrency = 4;
 
-/** Reads something of answers in batches of one tenant; a batch that is too large for one message is split. */
+/**
+ * Reads something of answers in batches of one tenant; a batch that is too large for one message is split. Requests that wait for the same
+ * answer share one reading of it: thousands may wait for a megabyte.
+ */
 function createReader<Result>(
   logger: Logger,
   { maxItems, limitMs, event, read }: ReaderOptions<Result>,
@@ -99,7 +102,13 @@ function createReader<Result>(
     // A batch mixes requests.
     run: (keys) => withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, () => read(keys)),
   });
-  return (key) => batcher.add(key);
+  const underWay = new Map<string, Promise<Result>>();
+  return (key) => {
+    const id = [key.organizationId, key.environment, key.answerId].join(' ');
+    const reading = underWay.get(id) ?? batcher.add(key).finally(() => underWay.delete(id));
+    underWay.set(id, reading);
+    return reading;
+  };
 }
 
 const createStateReader = (agents: Client<'agents'>, logger: Logger): ((key: AnswerKey) => Promise<AnswerState>) =>
