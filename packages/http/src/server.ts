@@ -31,8 +31,6 @@ export function createHttpServer(listener: RequestListener): Server {
   // No route depends on the Host header, and Node's own answer to a missing one has no body.
   const options = { maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false };
   const server = createServer(options, boundPipelining(listener));
-  // Each unread answer listens to its connection.
-  server.on('connection', (socket: Socket) => socket.setMaxListeners(2 * maxPipelined));
   // Node would drop further headers, perhaps a second Authorization. The pipeline refuses requests with too many.
   server.maxHeadersCount = 0;
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
@@ -45,12 +43,27 @@ export function createHttpServer(listener: RequestListener): Server {
 
 const unanswered = Symbol('unanswered requests');
 
-type CountingSocket = Socket & { [unanswered]?: number };
+type TrackedSocket = Socket & { [unanswered]?: Set<ServerResponse> };
 
-/** One function for all responses: a closure for each costs more than the count. */
-function countAnswered(this: ServerResponse): void {
-  const socket: CountingSocket = this.req.socket;
-  socket[unanswered] = (socket[unanswered] ?? 1) - 1;
+/** One function for all responses: a closure for each costs more than the set. */
+function forgetAnswered(this: ServerResponse): void {
+  (this.req.socket as TrackedSocket)[unanswered]?.delete(this);
+}
+
+/** Older releases of Node 24 report the end of a connection only to the response whose turn it is. The others would be waited for. */
+function closeQueued(this: TrackedSocket): void {
+  for (const response of [...(this[unanswered] ?? [])]) {
+    if (response.socket || response.destroyed || response.writableFinished) continue;
+    response.destroy();
+    response.emit('close');
+  }
+}
+
+function track(socket: TrackedSocket): Set<ServerResponse> {
+  const responses = new Set<ServerResponse>();
+  socket[unanswered] = responses;
+  socket.on('close', closeQueued);
+  return responses;
 }
 
 /**
@@ -59,15 +72,15 @@ function countAnswered(this: ServerResponse): void {
  */
 function boundPipelining(listener: RequestListener): RequestListener {
   return (request, response) => {
-    const socket: CountingSocket = request.socket;
+    const socket: TrackedSocket = request.socket;
     if (socket.destroyed) return;
-    const count = (socket[unanswered] ?? 0) + 1;
-    if (count > maxPipelined) {
+    const responses = socket[unanswered] ?? track(socket);
+    if (responses.size >= maxPipelined) {
       socket.destroy();
       return;
     }
-    socket[unanswered] = count;
-    response.on('close', countAnswered);
+    responses.add(response);
+    response.on('close', forgetAnswered);
     listener(request, response);
   };
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
@@ -145,6 +146,26 @@ describe('a caller that disconnects before its message is accepted', () => {
       expect(agents.cancelled).toEqual('idempotency-key' in headers ? [] : [id]);
     },
   );
+});
+
+test('a caller that disconnects while an answer waits for its turn on the connection is not waited for', async () => {
+  peer.script.getUser = () => new Promise(() => undefined);
+  const streamed = Promise.withResolvers<void>();
+  peer.agents.start = (item) => {
+    streamed.resolve();
+    return started(item.answerId);
+  };
+  peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
+  const before = await left();
+  const head = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`;
+  const socket = connect(gateway.port, '127.0.0.1');
+  socket.write(head('GET /v1/users/usr_1'));
+  const type = 'Accept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: 18\r\n';
+  socket.write(`${head(`POST ${path}`, type)}{"message":"left"}`);
+  await streamed.promise;
+  await untilRead();
+  socket.destroy();
+  await until(async () => (await left()) === before + 2);
 });
 
 test('a message carries the time that is left to accept it', async () => {

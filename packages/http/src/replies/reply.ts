@@ -52,12 +52,9 @@ function boundUnread(
   const end = () => {
     clearTimeout(timer);
     release?.();
-    response.off('finish', end);
-    socket.off('close', end);
+    response.off('finish', end).off('close', end);
   };
-  response.once('finish', end);
-  // A pipelined answer gets no event when its connection closes.
-  socket.once('close', end);
+  response.once('finish', end).once('close', end);
 }
 
 /** The process's part in sending a reply. */
