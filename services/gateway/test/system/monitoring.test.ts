@@ -99,6 +99,13 @@ test('every label of an alert or a panel is one that the samples of its metrics 
   expect(compared).toBeGreaterThan(10);
 });
 
+test('an alert on absence asks for one metric by its labels', () => {
+  const absences = expressions().filter(([, expression]) => expression.includes('absent('));
+  expect(absences.length).toBeGreaterThan(0);
+  // The result has the labels of a selector, and none for any other expression: two that are joined with "and" never fire.
+  expect(absences.filter(([, expression]) => !/^absent\(\w+\{[^}]*\}\)$/.test(expression))).toEqual([]);
+});
+
 test('the operations guides name no metric that a process does not have', () => {
   const guideNames = readdirSync(guides).flatMap((file) =>
     [...readText(new URL(file, guides)).matchAll(/`([a-z]+(?:_[a-z]+)+)(?:\{[^`]*)?`/g)].map(([, name = '']) => [file, name] as const),
