@@ -1,5 +1,5 @@
 // Checks the Helm chart: helm lint and helm template with each example, every manifest against the schemas of its kind, and what the schemas do not say:
-// restricted pod security, resources, no tokens. Prints findings; exits with 2 where helm is not installed.
+// restricted pod security, resources, no tokens, the order of Argo CD. Prints findings; exits with 2 where helm is not installed.
 //   node scripts/chart.mjs
 
 import { spawnSync } from 'node:child_process';
@@ -43,7 +43,9 @@ function render(values, options) {
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   return manifests.flatMap((manifest) =>
-    findingsOf(manifest).map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
+    [...findingsOf(manifest), ...orderFindings(manifest, manifests)].map(
+      (finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`,
+    ),
   );
 }
 
@@ -55,8 +57,21 @@ function findingsOf(manifest) {
   const faults = validate(manifest)
     ? []
     : validate.errors.map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
-  const pod = manifest.kind === 'Pod' ? manifest.spec : manifest.spec?.template?.spec;
+  const pod = podOf(manifest);
   return [...faults, ...(pod ? podFindings(pod) : []), ...(manifest.kind === 'Service' ? serviceFindings(manifest.spec) : [])];
+}
+
+function podOf({ kind, spec }) {
+  return kind === 'Pod' ? spec : spec?.template?.spec;
+}
+
+/** Argo CD makes what is in a wave, and waits until it is ready, before it makes what is in the next one. */
+function orderFindings(manifest, manifests) {
+  const wave = ({ metadata }) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0);
+  const account = manifests.find(
+    ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === podOf(manifest)?.serviceAccountName,
+  );
+  return account && wave(account) > wave(manifest) ? ['Argo CD makes its service account in a later wave'] : [];
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
