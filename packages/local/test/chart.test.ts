@@ -39,6 +39,15 @@ test('the chart runs the processes of the catalogue, each with the secrets and a
   }
 });
 
+test('network policies let processes out that reach addresses of organizations', () => {
+  const processes = parse(read('files', 'processes.yaml')) as Record<string, ChartProcess>;
+  // These settings say which private addresses a process may reach, beside all public ones.
+  const reaches = ['DATA_SOURCE_ALLOWED_NETWORKS', 'WEBHOOK_ALLOWED_NETWORKS'];
+  const outbound = catalogue.filter(({ settings }) => reaches.some((setting) => settings.includes(setting))).map(({ name }) => name);
+  expect(outbound).toContain('answer-worker');
+  expect(outbound.filter((name) => processes[name]?.outbound !== true)).toEqual([]);
+});
+
 test('every alert has a section of its own in the operations guide', () => {
   const { groups } = parse(read('files', 'alerts.yaml')) as {
     groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[];
