@@ -16,6 +16,20 @@ const schemas = JSON.parse(readFileSync('deploy/helm/schemas.json', 'utf8'));
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema({ $id: 'kubernetes', definitions: strictly(schemas.definitions) });
 
+const externalDatabase = 'database.bundled.enabled=false,database.external.host=db.example.com';
+const urls = ['IDENTITY', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((service) => `${service}_DATABASE_URL`);
+const ownSecrets = ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS', 'REDIS_URL', ...urls]
+  .map((key) => `secrets.existing.${key}.secret=mine`)
+  .join(',');
+/** Values with which pods would never become ready, and a part of the message that refuses them. */
+const refused = [
+  ['redis.bundled.enabled=false', 'secrets.existing.REDIS_URL'],
+  [externalDatabase, 'secrets.existing.DATABASE_ADMIN_URL'],
+  [`${externalDatabase},secrets.existing.AGENTS_DATABASE_URL.secret=mine`, 'secrets.existing.CREDITS_DATABASE_URL'],
+  [`secrets.generate=false,${ownSecrets}`, 'database.bundled.enabled=false'],
+  [`secrets.generate=false,${externalDatabase},${ownSecrets}`, 'redis.bundled.enabled=false'],
+];
+
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
   console.log('helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.22.0');
@@ -25,8 +39,9 @@ const examples = readdirSync(join(chart, 'examples')).map((name) => ['-f', join(
 const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, [])]);
 // A release that exists runs its migrations as a hook.
 findings.push(...render([], ['--is-upgrade']));
+findings.push(...refused.flatMap(([values, message]) => refusal(values, message)));
 for (const finding of findings) console.log(finding);
-console.log(`${examples.length + 1} sets of values, ${findings.length} findings`);
+console.log(`${examples.length + 1} sets of values and ${refused.length} that are refused, ${findings.length} findings`);
 process.exitCode = findings.length > 0 ? 1 : 0;
 
 function lint(values) {
@@ -34,12 +49,19 @@ function lint(values) {
   return status === 0 ? [] : [stdout];
 }
 
+function template(options) {
+  return spawnSync(helm, ['template', 'agents', chart, ...version, ...options], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+}
+
+function refusal(values, message) {
+  const { status, stderr } = template(['--set', values]);
+  if (status === 0) return [`${values}: is not refused`];
+  return stderr.includes(message) ? [] : [`${values}: the message does not name ${message}: ${stderr}`];
+}
+
 function render(values, options) {
   const where = values[1] ?? 'the defaults';
-  const { status, stdout, stderr } = spawnSync(helm, ['template', 'agents', chart, ...version, ...values, ...options], {
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const { status, stdout, stderr } = template([...values, ...options]);
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   return manifests.flatMap((manifest) =>

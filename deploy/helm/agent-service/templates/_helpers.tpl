@@ -51,6 +51,15 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
+{{/* Why the chart does not make the secret value of this key; empty if it does. */}}
+{{- define "as.notGenerated" -}}
+{{- if not .root.Values.secrets.generate }}secrets.generate is off
+{{- else if and (eq .key "REDIS_URL") (not .root.Values.redis.bundled.enabled) }}redis.bundled.enabled is off
+{{- else if and (eq .key "DATABASE_ADMIN_URL") (not .root.Values.database.bundled.enabled) }}database.bundled.enabled is off
+{{- else if and (hasSuffix "_DATABASE_URL" .key) (include "as.hasServiceUrls" .root) }}secrets.existing has the URL of one service, and each needs its own
+{{- end }}
+{{- end }}
+
 {{/* Reads a secret value: where the operator has it, else in the generated Secret. Call with root, name (of the variable) and key (SERVICE_SECRET …). */}}
 {{- define "as.secretVariable" -}}
 {{- $existing := index .root.Values.secrets.existing .key }}
@@ -61,7 +70,7 @@ capabilities: { drop: [ALL] }
       name: {{ $existing.secret }}
       key: {{ default .key $existing.key }}
       {{- else }}
-      {{- if not .root.Values.secrets.generate }}{{ fail (printf "secrets.generate is off: name the Secret with %s in secrets.existing.%s" .key .key) }}{{ end }}
+      {{- with include "as.notGenerated" . }}{{ fail (printf "%s: name the Secret with %s in secrets.existing.%s" . $.key $.key) }}{{ end }}
       name: {{ include "as.name" .root }}-secrets
       key: {{ .key }}
       {{- end }}
