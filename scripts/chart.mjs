@@ -21,13 +21,16 @@ const urls = ['IDENTITY', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((service) => `${s
 const ownSecrets = ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS', 'REDIS_URL', ...urls]
   .map((key) => `secrets.existing.${key}.secret=mine`)
   .join(',');
-/** Values with which pods would never become ready, and a part of the message that refuses them. */
+/** Values with which an installation would never work, and a part of the message that refuses them. */
 const refused = [
   ['redis.bundled.enabled=false', 'secrets.existing.REDIS_URL'],
   [externalDatabase, 'secrets.existing.DATABASE_ADMIN_URL'],
   [`${externalDatabase},secrets.existing.AGENTS_DATABASE_URL.secret=mine`, 'secrets.existing.CREDITS_DATABASE_URL'],
   [`secrets.generate=false,${ownSecrets}`, 'database.bundled.enabled=false'],
   [`secrets.generate=false,${externalDatabase},${ownSecrets}`, 'redis.bundled.enabled=false'],
+  ['ingress.enabled=true', 'ingress.hosts'],
+  ['gatewayApi.enabled=true', 'gatewayApi.parentRefs'],
+  ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
 const helm = process.env.HELM ?? 'helm';
