@@ -33,6 +33,9 @@ const refused = [
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
+/** Further values that work. */
+const accepted = [{ settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } }];
+
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
   console.log('helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.22.0');
@@ -42,9 +45,10 @@ const examples = readdirSync(join(chart, 'examples')).map((name) => ['-f', join(
 const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, [])]);
 // A release that exists runs its migrations as a hook.
 findings.push(...render([], ['--is-upgrade']));
+for (const values of accepted) findings.push(...render(['--values', '-'], [], JSON.stringify(values)));
 findings.push(...refused.flatMap(([values, message]) => refusal(values, message)));
 for (const finding of findings) console.log(finding);
-console.log(`${examples.length + 1} sets of values and ${refused.length} that are refused, ${findings.length} findings`);
+console.log(`${examples.length + accepted.length + 1} sets of values and ${refused.length} that are refused, ${findings.length} findings`);
 process.exitCode = findings.length > 0 ? 1 : 0;
 
 function lint(values) {
@@ -52,8 +56,9 @@ function lint(values) {
   return status === 0 ? [] : [stdout];
 }
 
-function template(options) {
-  return spawnSync(helm, ['template', 'agents', chart, ...version, ...options], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+function template(options, input) {
+  const words = ['template', 'agents', chart, ...version, ...options];
+  return spawnSync(helm, words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, input });
 }
 
 function refusal(values, message) {
@@ -62,9 +67,9 @@ function refusal(values, message) {
   return stderr.includes(message) ? [] : [`${values}: the message does not name ${message}: ${stderr}`];
 }
 
-function render(values, options) {
-  const where = values[1] ?? 'the defaults';
-  const { status, stdout, stderr } = template([...values, ...options]);
+function render(values, options, input) {
+  const where = input ?? values[1] ?? 'the defaults';
+  const { status, stdout, stderr } = template([...values, ...options], input);
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   return manifests.flatMap((manifest) =>
@@ -114,11 +119,12 @@ function podFindings(pod) {
   expect(pod.securityContext?.runAsNonRoot === true && pod.securityContext.runAsUser > 0, 'may run as root');
   expect(pod.securityContext?.seccompProfile?.type === 'RuntimeDefault', 'has no seccomp profile');
   expect(!pod.hostNetwork && !pod.hostPID && !pod.hostIPC && !(pod.volumes ?? []).some(({ hostPath }) => hostPath), 'uses the host');
-  for (const { name, image, resources, securityContext } of [...(pod.initContainers ?? []), ...pod.containers]) {
+  for (const { name, image, resources, securityContext, env = [] } of [...(pod.initContainers ?? []), ...pod.containers]) {
     expect(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory, `${name} has no resources`);
     expect(securityContext?.allowPrivilegeEscalation === false && securityContext.readOnlyRootFilesystem === true, `${name} is not closed`);
     expect(securityContext?.capabilities?.drop?.includes('ALL'), `${name} has capabilities`);
     expect(/[:@]/.test(image) && !image.endsWith(':latest'), `${name} has an image without a fixed version`);
+    for (const { name: setting, value } of env) expect(!/^[\d.]+e[+-]\d+$/.test(value), `${setting}: no process reads the number ${value}`);
   }
   return findings;
 }
