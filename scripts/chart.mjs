@@ -28,13 +28,17 @@ const refused = [
   [`${externalDatabase},secrets.existing.AGENTS_DATABASE_URL.secret=mine`, 'secrets.existing.CREDITS_DATABASE_URL'],
   [`secrets.generate=false,${ownSecrets}`, 'database.bundled.enabled=false'],
   [`secrets.generate=false,${externalDatabase},${ownSecrets}`, 'redis.bundled.enabled=false'],
+  ['defaults.resources.requests.cpu=null', "missing property 'cpu'"],
   ['ingress.enabled=true', 'ingress.hosts'],
   ['gatewayApi.enabled=true', 'gatewayApi.parentRefs'],
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
 /** Further values that work. */
-const accepted = [{ settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } }];
+const accepted = [
+  { settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } },
+  { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
+];
 
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
