@@ -38,6 +38,12 @@ const refused = [
 const accepted = [
   { settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } },
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
+  {
+    webhooks: { enabled: true },
+    secrets: {
+      existing: { OPENID_CONNECT_CLIENT_SECRET: { secret: 'sign-in' }, SMTP_URL: { secret: 'mail' }, AUDIT_KEYS: { secret: 'audit' } },
+    },
+  },
 ];
 
 const helm = process.env.HELM ?? 'helm';
@@ -76,11 +82,14 @@ function render(values, options, input) {
   const { status, stdout, stderr } = template([...values, ...options], input);
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
-  return manifests.flatMap((manifest) =>
+  const named = Object.values(JSON.parse(input ?? '{}').secrets?.existing ?? {}).map(({ secret }) => secret);
+  const unused = named.filter((name) => !stdout.includes(`name: ${name}\n`)).map((name) => `${where}: no pod reads the Secret ${name}`);
+  const faults = manifests.flatMap((manifest) =>
     [...findingsOf(manifest), ...orderFindings(manifest, manifests)].map(
       (finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`,
     ),
   );
+  return [...unused, ...faults];
 }
 
 function findingsOf(manifest) {
