@@ -40,6 +40,7 @@ const accepted = [
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
   {
     webhooks: { enabled: true },
+    monitoring: { tracesUrl: 'https://traces.example.com' },
     secrets: {
       existing: { OPENID_CONNECT_CLIENT_SECRET: { secret: 'sign-in' }, SMTP_URL: { secret: 'mail' }, AUDIT_KEYS: { secret: 'audit' } },
     },
@@ -85,7 +86,7 @@ function render(values, options, input) {
   const named = Object.values(JSON.parse(input ?? '{}').secrets?.existing ?? {}).map(({ secret }) => secret);
   const unused = named.filter((name) => !stdout.includes(`name: ${name}\n`)).map((name) => `${where}: no pod reads the Secret ${name}`);
   const faults = manifests.flatMap((manifest) =>
-    [...findingsOf(manifest), ...orderFindings(manifest, manifests)].map(
+    [...findingsOf(manifest), ...orderFindings(manifest, manifests), ...tracesFindings(manifest, manifests)].map(
       (finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`,
     ),
   );
@@ -115,6 +116,17 @@ function orderFindings(manifest, manifests) {
     ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === podOf(manifest)?.serviceAccountName,
   );
   return account && wave(account) > wave(manifest) ? ['Argo CD makes its service account in a later wave'] : [];
+}
+
+/** Traces need a way out of the pod, to the port of their URL. */
+function tracesFindings(manifest, manifests) {
+  const endpoint = podOf(manifest)?.containers[0].env?.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (endpoint === undefined) return [];
+  const { protocol, port } = new URL(endpoint.value);
+  const number = Number(port || (protocol === 'https:' ? 443 : 80));
+  const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === manifest.metadata.name);
+  const isOpen = policy.spec.egress.some(({ ports = [] }) => ports.some((each) => each.port === number));
+  return isOpen ? [] : [`its network policy does not let traces out to port ${number}`];
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
