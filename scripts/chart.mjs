@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import Ajv from 'ajv';
 import { parseAllDocuments } from 'yaml';
 
@@ -38,6 +39,7 @@ const refused = [
 const accepted = [
   { settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } },
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
+  { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
     monitoring: { tracesUrl: 'https://traces.example.com' },
@@ -83,12 +85,16 @@ function render(values, options, input) {
   const { status, stdout, stderr } = template([...values, ...options], input);
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
-  const named = Object.values(JSON.parse(input ?? '{}').secrets?.existing ?? {}).map(({ secret }) => secret);
+  const required = JSON.parse(input ?? '{}');
+  const named = Object.values(required.secrets?.existing ?? {}).map(({ secret }) => secret);
   const unused = named.filter((name) => !stdout.includes(`name: ${name}\n`)).map((name) => `${where}: no pod reads the Secret ${name}`);
   const faults = manifests.flatMap((manifest) =>
-    [...findingsOf(manifest), ...orderFindings(manifest, manifests), ...tracesFindings(manifest, manifests)].map(
-      (finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`,
-    ),
+    [
+      ...findingsOf(manifest),
+      ...orderFindings(manifest, manifests),
+      ...tracesFindings(manifest, manifests),
+      ...placementFindings(manifest, required),
+    ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
   );
   return [...unused, ...faults];
 }
@@ -116,6 +122,15 @@ function orderFindings(manifest, manifests) {
     ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === podOf(manifest)?.serviceAccountName,
   );
   return account && wave(account) > wave(manifest) ? ['Argo CD makes its service account in a later wave'] : [];
+}
+
+/** On nodes with taints, a pod without the tolerations of the others is never scheduled, and with it no migration is run. */
+function placementFindings(manifest, { defaults = {} }) {
+  const pod = podOf(manifest);
+  const names = ['tolerations', 'nodeSelector', 'priorityClassName'].filter((name) => name in defaults);
+  return pod
+    ? names.filter((name) => !isDeepStrictEqual(pod[name], defaults[name])).map((name) => `lacks the ${name} of the defaults`)
+    : [];
 }
 
 /** Traces need a way out of the pod, to the port of their URL. */

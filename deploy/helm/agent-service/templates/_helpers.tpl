@@ -126,6 +126,22 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* Where the pods of a process may run, from its values. */}}
+{{- define "as.placement" -}}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* The settings that are the same in every pod of the image. */}}
 {{- define "as.podSpec" -}}
 serviceAccountName: {{ include "as.name" .root }}
