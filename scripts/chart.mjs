@@ -22,7 +22,7 @@ const urls = ['IDENTITY', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((service) => `${s
 const ownSecrets = ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS', 'REDIS_URL', ...urls]
   .map((key) => `secrets.existing.${key}.secret=mine`)
   .join(',');
-/** Values with which an installation would never work, and a part of the message that refuses them. */
+/** Values with which an installation would never work, and a part of the message that refuses them; some for a release of another name. */
 const refused = [
   ['redis.bundled.enabled=false', 'secrets.existing.REDIS_URL'],
   [externalDatabase, 'secrets.existing.DATABASE_ADMIN_URL'],
@@ -32,6 +32,9 @@ const refused = [
   ['defaults.resources.requests.cpu=null', "missing property 'cpu'"],
   ['ingress.enabled=true', 'ingress.hosts'],
   ['gatewayApi.enabled=true', 'gatewayApi.parentRefs'],
+  ['image.tag=a', 'fullnameOverride', '2026-agents'],
+  ['image.tag=a', 'fullnameOverride', 'agents.test'],
+  ['fullnameOverride=Agents', 'fullnameOverride'],
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
@@ -56,10 +59,12 @@ if (spawnSync(helm, ['version']).status !== 0) {
 }
 const examples = readdirSync(join(chart, 'examples')).map((name) => ['-f', join(chart, 'examples', name)]);
 const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, [])]);
+// A name that YAML reads as a number.
+findings.push(...render([], ['--set', 'fullnameOverride=agents'], undefined, '123'));
 // A release that exists runs its migrations as a hook.
 findings.push(...render([], ['--is-upgrade']));
 for (const values of accepted) findings.push(...render(['--values', '-'], [], JSON.stringify(values)));
-findings.push(...refused.flatMap(([values, message]) => refusal(values, message)));
+findings.push(...refused.flatMap((parameters) => refusal(...parameters)));
 for (const finding of findings) console.log(finding);
 console.log(`${examples.length + accepted.length + 1} sets of values and ${refused.length} that are refused, ${findings.length} findings`);
 process.exitCode = findings.length > 0 ? 1 : 0;
@@ -69,20 +74,20 @@ function lint(values) {
   return status === 0 ? [] : [stdout];
 }
 
-function template(options, input) {
-  const words = ['template', 'agents', chart, ...version, ...options];
+function template(options, input, release = 'agents') {
+  const words = ['template', release, chart, ...version, ...options];
   return spawnSync(helm, words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, input });
 }
 
-function refusal(values, message) {
-  const { status, stderr } = template(['--set', values]);
+function refusal(values, message, release) {
+  const { status, stderr } = template(['--set', values], undefined, release);
   if (status === 0) return [`${values}: is not refused`];
   return stderr.includes(message) ? [] : [`${values}: the message does not name ${message}: ${stderr}`];
 }
 
-function render(values, options, input) {
+function render(values, options, input, release) {
   const where = input ?? values[1] ?? 'the defaults';
-  const { status, stdout, stderr } = template([...values, ...options], input);
+  const { status, stdout, stderr } = template([...values, ...options], input, release);
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   const required = JSON.parse(input ?? '{}');

@@ -1,13 +1,15 @@
 {{- define "as.name" -}}
-{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
-{{- else }}{{ $name := default .Chart.Name .Values.nameOverride }}{{ ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 40 | trimSuffix "-" }}
-{{- end }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- $name = .Values.fullnameOverride | default (ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name)) | trunc 40 | trimSuffix "-" }}
+{{- /* The name of a Service begins with a letter and has no dot, that of a release may differ. */}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}{{ fail (printf "a Service cannot be named %s: set fullnameOverride to a letter, followed by lower-case letters, digits and hyphens" $name) }}{{ end }}
+{{- $name }}
 {{- end }}
 
 {{/* Labels of everything; with a component, of the parts of one process. Call with (dict "root" . "component" "agents"). */}}
 {{- define "as.selector" -}}
 app.kubernetes.io/name: agent-service
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- define "as.labels" -}}
@@ -173,7 +175,7 @@ securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 {{- define "as.toDatabase" -}}
 {{- if .Values.database.bundled.enabled }}
 - ports: [{ port: 5432 }]
-  to: [{ podSelector: { matchLabels: { app.kubernetes.io/instance: {{ .Release.Name }}, app.kubernetes.io/component: postgres } } }]
+  to: [{ podSelector: { matchLabels: { app.kubernetes.io/instance: {{ .Release.Name | quote }}, app.kubernetes.io/component: postgres } } }]
 {{- else }}
 - ports: [{ port: {{ .Values.database.external.port }} }{{ with .Values.database.pooler }}, { port: {{ splitList ":" . | last }} }{{ end }}]
   {{- with .Values.networkPolicies.databaseTo }}
