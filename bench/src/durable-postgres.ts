@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '@agent-service/local/host/ports';
 import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
+import { onEnd } from './cleanup.ts';
 
 export interface DurablePostgres {
   readonly url: string;
@@ -18,10 +19,10 @@ export async function startDurablePostgres(): Promise<DurablePostgres> {
   const spec = await preparePostgres({ folder: join(folder, 'postgres'), port: await freePort(), profile: 'durable', password: 'bench' });
   const log = join(folder, 'postgres.log');
   const life = await beginLife(spec, log);
-  const stop = async () => {
+  const stop = onEnd(async () => {
     await life.stop();
     rmSync(folder, { recursive: true, force: true });
-  };
+  });
   try {
     await waitUntilReady(spec, life, log, 30_000);
     return { url: spec.url, folder, stop };

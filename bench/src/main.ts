@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { cleanUp } from './cleanup.ts';
 import { isKept, type Outcome, type Promised } from './scenario.ts';
 import { scenarios } from './scenarios/index.ts';
 
@@ -17,12 +18,20 @@ function lineOf({ name, measured, atLeast, atMost }: Promised): string {
   return `  ${isKept({ name, measured, ...(atLeast !== undefined && { atLeast }), ...(atMost !== undefined && { atMost }) }) ? 'kept  ' : 'MISSED'} ${name}: ${measured.toFixed(2)} (${bound})`;
 }
 
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  process.once(signal, () => void cleanUp().finally(() => process.exit(code)));
+}
+
 mkdirSync(results, { recursive: true });
 let missed = 0;
 for (const scenario of scenarios) {
   if (names.length > 0 && !names.includes(scenario.name)) continue;
   console.log(`${scenario.name}: ${scenario.about}`);
-  const outcome: Outcome = await scenario.run((line) => console.log(`  ${line}`));
+  const outcome: Outcome = await scenario.run((line) => console.log(`  ${line}`)).finally(cleanUp);
   for (const promise of outcome.promises) console.log(lineOf(promise));
   missed += outcome.promises.filter((promise) => !isKept(promise)).length;
   const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model };

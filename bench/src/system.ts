@@ -6,6 +6,7 @@ import { freePort } from '@agent-service/local/host/ports';
 import { seed } from '@agent-service/local/seed';
 import { removeData } from '@agent-service/local/system/remove-data';
 import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
+import { onEnd } from './cleanup.ts';
 
 /** Measured is the build, which `npm run bench` makes first. */
 const build = realpathSync(join(repositoryRoot, '.cache', 'build', 'current'));
@@ -26,20 +27,26 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
   const folder = mkdtempSync(join(tmpdir(), 'agent-service-bench-'));
   // As root, PostgreSQL runs as another user and must get through to its cluster.
   chmodSync(folder, 0o711);
-  const remove = async () => {
-    await removeData(folder);
-    rmSync(folder, { recursive: true, force: true });
-  };
   const limits = Object.fromEntries(
     ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
   );
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
-  const system = await startLocalSystem({
+  const ending = new AbortController();
+  const starting = startLocalSystem({
+    signal: ending.signal,
     build,
     env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), PORTAL_PORT: String(await freePort()), ...settings },
     seed,
-  }).catch(async (cause: unknown) => {
-    await remove();
+  });
+  const stop = onEnd(async () => {
+    ending.abort();
+    const running = await starting.catch(() => undefined);
+    await running?.stop();
+    await removeData(folder);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const system = await starting.catch(async (cause: unknown) => {
+    await stop();
     throw cause;
   });
   const credentials = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as {
@@ -51,9 +58,6 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
     key: credentials.api_keys.live,
     organizationId: credentials.organization_id,
     dataDir: folder,
-    async stop() {
-      await system.stop();
-      await remove();
-    },
+    stop,
   };
 }

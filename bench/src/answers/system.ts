@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, operatorService } from '@agent-service/contracts';
 import { startChild } from '../child.ts';
+import { onEnd } from '../cleanup.ts';
 import { type BenchSystem, startBenchSystem } from '../system.ts';
 import { writeModelsFile } from './models-file.ts';
 
@@ -20,6 +21,7 @@ const limit = 2_000_000_00;
 /** The whole system, answering by a model in a process of its own that takes so long. */
 export async function startAnswersSystem(modelDelayMs: number, settings: Record<string, string> = {}): Promise<AnswersSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-service-models-'));
+  const remove = onEnd(async () => rmSync(folder, { recursive: true, force: true }));
   const model = await startChild('answers/model.ts', { MODEL_DELAY_MS: String(modelDelayMs) });
   const modelUrl = `http://127.0.0.1:${model.port}/v1`;
   const bench = await startBenchSystem({ MODELS_FILE: writeModelsFile(folder, modelUrl), ...settings });
@@ -53,7 +55,7 @@ export async function startAnswersSystem(modelDelayMs: number, settings: Record<
     async stop() {
       await bench.stop();
       await model.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await remove();
     },
   };
 }

@@ -6,6 +6,7 @@ import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 import { prepareRedis } from '@agent-service/local/redis/server';
 import { agentsWithMatches, matches, searches } from '../agents/descriptions.ts';
 import { type AgentsService, startAgentsService } from '../agents/service.ts';
+import { onEnd } from '../cleanup.ts';
 import { startDurablePostgres } from '../durable-postgres.ts';
 import { median, type Promised, type Scenario } from '../scenario.ts';
 
@@ -38,7 +39,7 @@ export const agentsList: Scenario = {
   about: `pages and searches over ${many} agents of one organization, against page 1 and against ${few} agents`,
   async run(say) {
     const folder = mkdtempSync(join(tmpdir(), 'bench-agents-'));
-    const stops: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+    const stops: (() => Promise<void>)[] = [onEnd(async () => rmSync(folder, { recursive: true, force: true }))];
     try {
       const postgres = await startDurablePostgres();
       stops.push(postgres.stop);
@@ -64,8 +65,9 @@ async function startRedis(folder: string): Promise<{ url: string; stop(): Promis
   const spec = await prepareRedis({ folder: join(folder, 'redis'), port: await freePort() });
   const log = join(folder, 'redis.log');
   const life = await beginLife(spec, log);
+  const stop = onEnd(() => life.stop());
   await waitUntilReady(spec, life, log, 10_000);
-  return { url: spec.url, stop: () => life.stop() };
+  return { url: spec.url, stop };
 }
 
 async function cursorOf(service: AgentsService, limit: number, page: number): Promise<string> {

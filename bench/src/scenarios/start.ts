@@ -8,6 +8,7 @@ import { repositoryRoot } from '@agent-service/local/host/environment';
 import { freePort } from '@agent-service/local/host/ports';
 import { until } from '@agent-service/local/host/waiting';
 import { removeData } from '@agent-service/local/system/remove-data';
+import { onEnd } from '../cleanup.ts';
 import { median, type Scenario } from '../scenario.ts';
 
 const rounds = 5;
@@ -39,12 +40,19 @@ interface Start {
 class Candidate {
   readonly program: Program;
   readonly #dataDir: string;
+  readonly remove: () => Promise<void>;
+  #stop = async (): Promise<void> => undefined;
 
   constructor(program: Program) {
     this.program = program;
     this.#dataDir = mkdtempSync(join(tmpdir(), 'agent-service-bench-'));
     // As root, PostgreSQL runs as another user and must get through to its cluster.
     chmodSync(this.#dataDir, 0o711);
+    this.remove = onEnd(async () => {
+      await this.#stop();
+      await removeData(this.#dataDir);
+      rmSync(this.#dataDir, { recursive: true, force: true });
+    });
   }
 
   /** From the command to the first ready answer, and the memory of the idle system if asked for. */
@@ -55,6 +63,10 @@ class Candidate {
     const began = performance.now();
     const npm = spawn('npm', ['run', this.program.script], { cwd: this.program.checkout, env, detached: true, stdio: 'ignore' });
     const ended = once(npm, 'exit');
+    this.#stop = async () => {
+      if (npm.exitCode === null && npm.signalCode === null) process.kill(-(npm.pid ?? 0), 'SIGTERM');
+      await ended;
+    };
     try {
       const isReady = () => npm.exitCode !== null || isOk(`http://127.0.0.1:${port}/readyz`);
       if (!(await until(isReady, startLimitMs, 10)) || npm.exitCode !== null)
@@ -63,14 +75,8 @@ class Candidate {
       if (measureMemory) await pause(idleMs);
       return { readyMs, memory: measureMemory ? this.#readMemory() : undefined };
     } finally {
-      process.kill(-(npm.pid ?? 0), 'SIGTERM');
-      await ended;
+      await this.#stop();
     }
-  }
-
-  async remove(): Promise<void> {
-    await removeData(this.#dataDir);
-    rmSync(this.#dataDir, { recursive: true, force: true });
   }
 
   #readMemory(): Memory {

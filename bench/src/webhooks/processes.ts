@@ -5,6 +5,7 @@ import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
 import { nodeProcess, type ProcessSpec } from '@agent-service/local/processes/spec';
 import { prepareRedis } from '@agent-service/local/redis/server';
+import { onEnd } from '../cleanup.ts';
 import { bundleOf } from '../system.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
@@ -27,6 +28,9 @@ export interface WebhookProcessesOptions {
 /** Redis, webhooks and a dispatcher as they run in production, one process each. */
 export async function startWebhookProcesses({ databaseUrl, folder, certificate }: WebhookProcessesOptions): Promise<WebhookProcesses> {
   const lives: Life[] = [];
+  const stop = onEnd(async () => {
+    for (const life of lives.toReversed()) await life.stop();
+  });
   const run = async (spec: ProcessSpec) => {
     const log = join(folder, `${spec.name}.log`);
     const life = await beginLife(spec, log);
@@ -50,12 +54,7 @@ export async function startWebhookProcesses({ databaseUrl, folder, certificate }
     }),
   );
   await run(await serviceSpec('webhook-dispatcher', { ...shared, WEBHOOKS_ADDRESS: address, WEBHOOK_CA_FILE: caFile }));
-  return {
-    address,
-    async stop() {
-      for (const life of lives.toReversed()) await life.stop();
-    },
-  };
+  return { address, stop };
 }
 
 async function serviceSpec(name: string, settings: Record<string, string>): Promise<ProcessSpec> {
