@@ -40,7 +40,7 @@ const refused = [
 
 /** Further values that work. */
 const accepted = [
-  { settings: { gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000 } } },
+  { settings: { all: { DRAIN_DELAY_MS: 1_000 }, gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000, ANSWER_WAIT_DRAIN_SECONDS: '30' } } },
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
@@ -92,7 +92,9 @@ function render(values, options, input, release) {
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   const required = JSON.parse(input ?? '{}');
   const named = Object.values(required.secrets?.existing ?? {}).map(({ secret }) => secret);
-  const unused = named.filter((name) => !stdout.includes(`name: ${name}\n`)).map((name) => `${where}: no pod reads the Secret ${name}`);
+  const unused = named
+    .filter((name) => !JSON.stringify(manifests).includes(`"name":"${name}"`))
+    .map((name) => `${where}: no pod reads the Secret ${name}`);
   const faults = manifests.flatMap((manifest) =>
     [
       ...findingsOf(manifest),
@@ -169,6 +171,7 @@ function podFindings(pod) {
     expect(securityContext?.allowPrivilegeEscalation === false && securityContext.readOnlyRootFilesystem === true, `${name} is not closed`);
     expect(securityContext?.capabilities?.drop?.includes('ALL'), `${name} has capabilities`);
     expect(/[:@]/.test(image) && !image.endsWith(':latest'), `${name} has an image without a fixed version`);
+    expect(new Set(env.map((each) => each.name)).size === env.length, `${name} has two variables of one name`);
     for (const { name: setting, value } of env) expect(!/^[\d.]+e[+-]\d+$/.test(value), `${setting}: no process reads the number ${value}`);
   }
   return findings;
