@@ -1,6 +1,8 @@
 // The simulation behind docs/scale.md: its laws hold for any seed.
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { createRandom, simulateAnswers, simulateShards } from './scale/simulate.mjs';
+import { processorsTable } from './scale/tables.mjs';
 
 const seed = Number(process.env.SCALE_SEED ?? Math.floor(Math.random() * 1e9));
 process.stdout.write(`scripts/scale.test.mjs: SCALE_SEED=${seed}\n`);
@@ -42,4 +44,12 @@ test('shards are the less even the more there are', () => {
   const fullest = [1, 8, 256].map((shards) => simulateShards({ seed, shards }).fullest);
   expect(fullest[0]).toBeCloseTo(1);
   expect(fullest[1]).toBeLessThan(fullest[2]);
+});
+
+test('the guide to scaling names the cost of an answer that the tables are made from', () => {
+  const guide = readFileSync('docs/operations/upgrade.md', 'utf8');
+  const costs = [...processorsTable().matchAll(/^\| (\S+) \| (\d[\d.]*) \|/gm)].map(([, part, ms]) => [part, ms]);
+  expect(costs.length).toBeGreaterThan(5);
+  const named = costs.map(([part]) => [part, new RegExp(`^\\| ${part} \\| [^|]+ \\| ([\\d.]+)`, 'm').exec(guide)?.[1]]);
+  expect(named).toEqual(costs);
 });
