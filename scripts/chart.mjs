@@ -46,11 +46,18 @@ const accepted = [
   {
     webhooks: { enabled: true },
     monitoring: { tracesUrl: 'https://traces.example.com' },
+    database: { pooler: 'pgbouncer:6432' },
     secrets: {
       existing: { OPENID_CONNECT_CLIENT_SECRET: { secret: 'sign-in' }, SMTP_URL: { secret: 'mail' }, AUDIT_KEYS: { secret: 'audit' } },
     },
   },
 ];
+
+/** The ports of other addresses than those of the release. */
+const portsOutside = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: (url) => Number(new URL(url).port || (url.startsWith('https:') ? 443 : 80)),
+  DATABASE_POOLER: (address) => Number(address.split(':').at(-1)),
+};
 
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
@@ -99,7 +106,7 @@ function render(values, options, input, release) {
     [
       ...findingsOf(manifest),
       ...orderFindings(manifest, manifests),
-      ...tracesFindings(manifest, manifests),
+      ...policyFindings(manifest, manifests),
       ...placementFindings(manifest, required),
     ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
   );
@@ -140,15 +147,14 @@ function placementFindings(manifest, { defaults = {} }) {
     : [];
 }
 
-/** Traces need a way out of the pod, to the port of their URL. */
-function tracesFindings(manifest, manifests) {
-  const endpoint = podOf(manifest)?.containers[0].env?.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT');
-  if (endpoint === undefined) return [];
-  const { protocol, port } = new URL(endpoint.value);
-  const number = Number(port || (protocol === 'https:' ? 443 : 80));
+/** A pod reaches what its variables name only through its network policy. */
+function policyFindings(manifest, manifests) {
+  const variables = podOf(manifest)?.containers[0].env ?? [];
   const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === manifest.metadata.name);
-  const isOpen = policy.spec.egress.some(({ ports = [] }) => ports.some((each) => each.port === number));
-  return isOpen ? [] : [`its network policy does not let traces out to port ${number}`];
+  const isOpen = (port) => policy.spec.egress.some(({ ports = [] }) => ports.some((each) => each.port === port));
+  return variables
+    .filter(({ name, value }) => portsOutside[name] && !isOpen(portsOutside[name](value)))
+    .map(({ name, value }) => `its network policy does not let it out to ${name}=${value}`);
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */

@@ -171,14 +171,17 @@ securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 {{- include "as.trustedVariable" . }}
 {{- end }}
 
-{{/* The way of a NetworkPolicy to the database. */}}
+{{/* The way of a NetworkPolicy to the database, and to the pooler before it. */}}
 {{- define "as.toDatabase" -}}
+{{- $outside := list }}
 {{- if .Values.database.bundled.enabled }}
 - ports: [{ port: 5432 }]
   to: [{ podSelector: { matchLabels: { app.kubernetes.io/instance: {{ .Release.Name | quote }}, app.kubernetes.io/component: postgres } } }]
-{{- else }}
-- ports: [{ port: {{ .Values.database.external.port }} }{{ with .Values.database.pooler }}, { port: {{ splitList ":" . | last }} }{{ end }}]
-  {{- with .Values.networkPolicies.databaseTo }}
+{{- else }}{{ $outside = list .Values.database.external.port }}{{ end }}
+{{- with .Values.database.pooler }}{{ $outside = append $outside (splitList ":" . | last) }}{{ end }}
+{{- with $outside }}
+- ports: [{{ range $index, $port := . }}{{ if $index }}, {{ end }}{ port: {{ $port }} }{{ end }}]
+  {{- with $.Values.networkPolicies.databaseTo }}
   to: {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
