@@ -330,3 +330,19 @@ describe('failures', () => {
       await pause(20);
   });
 });
+
+test('a server listens on an IPv6 address', async () => {
+  const own = { ...config, HOST: '::1' };
+  const server = await createProcess('peer', own, (process) => serve(process, own as never, 'identity', peerImplementation()));
+  const caller = createClient('identity', {
+    address: `ipv6:[::1]:${server.started}`,
+    as: 'gateway',
+    config: config as unknown as ClientConfig,
+  });
+  try {
+    await expect(inCall(() => caller.getUser({ userId: 'usr_a' }))).resolves.toMatchObject({ user: { id: 'usr_a' } });
+  } finally {
+    caller.close();
+    await server.stop();
+  }
+});

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { inRequestSpan, type Logger, type Metrics, type ProcessContext } from '@agent-service/runtime';
 import { Metadata, Server, type ServiceDefinition } from '@grpc/grpc-js';
 import { type Handle, type IncomingCall, type StreamedMethod, serveCallStreams } from '../call-stream/server.ts';
@@ -69,7 +70,7 @@ export async function serve<Name extends ServiceName>(
   const streams = serveCallStreams(server, streamedMethods(service, handlers));
   serveHealth(process, server, checks.challenges);
 
-  const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
+  const port = await bind(server, config);
   process.onStop('grpc server', () => drain(server, streams), drainLimitMs + 1_000);
   process.logger.info({ event: 'grpc_listening', port });
   return port;
@@ -199,7 +200,9 @@ function observe({ logger, seconds }: Observer, { name, logLevel }: Method, { re
   });
 }
 
-function bind(server: Server, address: string, config: ServerConfig & { HOST: string }): Promise<number> {
+function bind(server: Server, config: ServerConfig & { HOST: string }): Promise<number> {
+  const host = isIPv6(config.HOST) ? `[${config.HOST}]` : config.HOST;
+  const address = `${host}:${config.GRPC_PORT}`;
   return new Promise((resolve, reject) => {
     server.bindAsync(address, serverCredentials(config), (error, port) => (error ? reject(error) : resolve(port)));
   });
