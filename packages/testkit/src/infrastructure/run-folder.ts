@@ -1,4 +1,4 @@
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, globSync, statfsSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,13 +7,25 @@ import { until } from '@agent-service/local/host/waiting';
 import { ownerOf, stopLeftIn } from '@agent-service/local/processes/ownership';
 import { isAlive, signalGroup } from '@agent-service/local/processes/process-mark';
 import { removeOutsideCluster } from '@agent-service/local/system/remove-data';
-import { sharedInfrastructure } from './settings.ts';
+import { givenTemporaryFolder, sharedInfrastructure } from './settings.ts';
 
 const prefix = 'agent-service-test-';
 
+/** Linux keeps the files of this folder in memory. A database has 300 files, and most suites make one and remove it. */
+const memory = '/dev/shm';
+/** Almost three times what a run was seen to have. */
+const leastFreeInMemory = 4 * 2 ** 30;
+
+/** The folder above those of the runs: in memory if there is enough of it, unless TMPDIR names one. */
+function parentOfRuns(): string {
+  if (givenTemporaryFolder !== undefined || !existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= leastFreeInMemory ? memory : tmpdir();
+}
+
 /** A folder for one run of the tests. Other users may traverse it (mode x): as root, PostgreSQL runs as a user of its own. */
 export async function makeRunFolder(): Promise<string> {
-  return await makeFolder(join(tmpdir(), prefix));
+  return await makeFolder(join(parentOfRuns(), prefix));
 }
 
 async function makeFolder(path: string): Promise<string> {
@@ -57,9 +69,11 @@ async function endSupervisor(folder: string): Promise<void> {
 
 /** A run that was killed could not clean up; the next one does. */
 export async function sweepDeadRuns(): Promise<void> {
-  for (const name of globSync(`${prefix}*`, { cwd: tmpdir() })) {
-    const folder = join(tmpdir(), name);
-    if (!ownerOf(folder) && !isBeingMade(folder)) await removeRunFolder(folder);
+  for (const parent of new Set([memory, tmpdir()])) {
+    for (const name of globSync(`${prefix}*`, { cwd: parent })) {
+      const folder = join(parent, name);
+      if (!ownerOf(folder) && !isBeingMade(folder)) await removeRunFolder(folder);
+    }
   }
 }
 

@@ -50,11 +50,14 @@ export function publishBuild(folder: string): void {
   env[buildVariable] = folder;
 }
 
+/** The folder of temporary files that this machine's user has chosen. */
+export const givenTemporaryFolder = env['TMPDIR'];
+
 /** All that a started process takes over from the machine; a test's settings are its own. Compiled code is kept over all tests. */
 export const machineEnvironment = {
   PATH: env['PATH'] ?? '',
   HOME: env['HOME'] ?? '',
-  ...(env['TMPDIR'] !== undefined && { TMPDIR: env['TMPDIR'] }),
+  ...(givenTemporaryFolder !== undefined && { TMPDIR: givenTemporaryFolder }),
   NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(testBuild ?? join(repositoryRoot, '.cache'), 'compile-cache'),
 };
 

@@ -1,9 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@agent-service/local/host/ports';
 import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
+import { testFolder } from '../infrastructure/run-folder.ts';
 
 /** A PostgreSQL that a test may stop and start again; what it has committed, it keeps. */
 export interface OwnPostgres {
@@ -22,8 +22,7 @@ export interface OwnPostgresOptions {
 }
 
 export async function ownPostgres({ beforeStart }: OwnPostgresOptions = {}): Promise<OwnPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'own-postgres-'));
-  chmodSync(folder, 0o711);
+  const folder = await testFolder();
   const data = join(folder, 'data');
   const spec = await preparePostgres({ folder: data, port: await freePort(), profile: 'throwaway', password: 'postgres' });
   const log = join(folder, 'log');
@@ -41,7 +40,7 @@ export async function ownPostgres({ beforeStart }: OwnPostgresOptions = {}): Pro
     },
     async remove() {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
   await server.start();

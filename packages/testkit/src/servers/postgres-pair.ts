@@ -1,5 +1,4 @@
-import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, cpSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfPresent } from '@agent-service/local/host/files';
 import { freePort } from '@agent-service/local/host/ports';
@@ -7,6 +6,7 @@ import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
 import { signalGroup } from '@agent-service/local/processes/process-mark';
 import type { ServerSpec } from '@agent-service/local/processes/spec';
+import { testFolder } from '../infrastructure/run-folder.ts';
 import { until } from '../until.ts';
 import { withDatabase } from './test-database.ts';
 
@@ -30,8 +30,7 @@ const startLimitMs = 30_000;
 const password = 'postgres';
 
 export async function postgresPair(): Promise<PostgresPair> {
-  const folder = mkdtempSync(join(tmpdir(), 'postgres-pair-'));
-  chmodSync(folder, 0o711);
+  const folder = await testFolder();
   const lives = new Map<string, Life>();
   const prepare = async (name: string) =>
     await preparePostgres({ folder: join(folder, name), port: await freePort(), profile: 'crash-safe', password });
