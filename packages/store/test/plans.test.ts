@@ -4,7 +4,7 @@ import { sweepIdempotency } from '../src/idempotency.ts';
 import { deadLettersTable, idempotencyTable, migrate, migration, outboxTable } from '../src/index.ts';
 import { claimMessages, holdMessages, removeMessages, setMessageAside } from '../src/outbox/relay-store.ts';
 
-const rows = 100_000;
+const rows = 25_000;
 const schema = 'plans';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 test.each(Object.keys(steps))(
-  '%s reads a bounded number of rows of 100,000, planned while the tables were empty or with statistics',
+  '%s reads a bounded number of rows of 25,000, planned while the tables were empty or with statistics',
   (name) => {
     for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
       if (rowsRead > 5_000) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);

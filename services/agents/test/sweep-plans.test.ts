@@ -20,7 +20,7 @@ import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
-const rows = 100_000;
+const rows = 60_000;
 const schema = 'agents';
 const now = Date.now();
 const limit = 1_000;
@@ -98,7 +98,7 @@ afterAll(async () => {
 const bounds: Record<string, number> = { takeUnbegun: 50_000, takeOverdueRunning: 20_000, takeExpired: 20_000 };
 
 test.each(Object.keys(steps))(
-  '%s reads a bounded number of rows of 100,000, planned while the tables were empty or with statistics',
+  '%s reads a bounded number of rows of 60,000, planned while the tables were empty or with statistics',
   (name) => {
     for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
       if (rowsRead > (bounds[name] ?? 10_000)) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);

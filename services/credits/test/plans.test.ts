@@ -5,7 +5,7 @@ import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOld
 import { migrations } from '../src/store/migrations/index.ts';
 import { rollupStatements } from '../src/store/verify/rollups.ts';
 
-const rows = 100_000;
+const rows = 25_000;
 const schema = 'credits';
 const now = Date.now();
 
@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 test.each(Object.keys(steps))(
-  '%s reads a bounded number of rows of 100,000, planned while the tables were empty or with statistics',
+  '%s reads a bounded number of rows of 25,000, planned while the tables were empty or with statistics',
   (name) => {
     for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
       if (rowsRead > 5_000) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);

@@ -11,7 +11,7 @@ import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { countUsers, findSelf, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
 
-const rows = 100_000;
+const rows = 50_000;
 const schema = 'identity';
 const organizationId = 'org_a';
 const tenant = { organizationId, environment: 'live' } as const;
@@ -34,7 +34,7 @@ function recordingEntities() {
 
 const ids = (prefix: string, count = 200) => Array.from({ length: count }, (_, n) => `${prefix}${n + 1}`);
 
-/** Every statement that a caller or the gateway causes, of an organization with 100,000 of everything. */
+/** Every statement that a caller or the gateway causes, of an organization with 50,000 of everything. */
 const steps: Record<string, () => Promise<unknown>> = {
   keysByHash: () => keysByHash(store.sql, ids('hash_')),
   credentialsById: () => credentialsById(store.sql, ids('key_')),
@@ -83,7 +83,7 @@ const steps: Record<string, () => Promise<unknown>> = {
 const grow = [
   `insert into organizations select 'org_' || n, '', now() from generate_series(1, ${rows}) n`,
   `insert into organizations values ('org_a', '', now())`,
-  // The trigger that counts users would write one row 100,000 times.
+  // The trigger that counts users would write one row 50,000 times.
   'alter table users disable trigger users_counted',
   'alter table api_keys disable trigger user',
   'alter table oauth_clients disable trigger user',
@@ -122,7 +122,7 @@ afterAll(async () => {
 });
 
 test.each(Object.keys(steps))(
-  '%s reads a bounded number of 100,000 rows, planned while the tables were empty or with statistics',
+  '%s reads a bounded number of 50,000 rows, planned while the tables were empty or with statistics',
   (name) => {
     // Twice the 1,000 credentials of one user.
     const bound = 5_000;
