@@ -13,8 +13,9 @@ function processOf({ system }: BlastWorld, name: string) {
 const leastFrozenMs = 3_000;
 
 /** SIGSTOP: its connections stay open and nothing answers on them. */
-const frozenReplica = (name: string): Misbehaviour => ({
+const frozenReplica = (name: string, coveredBy?: string): Misbehaviour => ({
   name: `one of two replicas of ${name} is frozen`,
+  ...(coveredBy !== undefined && { coveredBy }),
   async run(world, durationMs) {
     const frozen = processOf(world, `${name}-2`);
     frozen.kill('SIGSTOP');
@@ -48,6 +49,7 @@ const wrongClock = (aheadMs: number): Misbehaviour => ({
 
 const killedWorker: Misbehaviour = {
   name: 'an answer kills its worker, three times',
+  coveredBy: 'services/agents/test/answers/poison.test.ts',
   async run(world, durationMs) {
     await repeatFor(durationMs, 1, async (index) => {
       if (index < 3) processOf(world, 'answer-worker-2').kill('SIGKILL');
@@ -78,8 +80,8 @@ const lockedRow = (table: string): Misbehaviour => ({
 
 export const faultyReplicas: readonly Misbehaviour[] = [
   frozenReplica('agents'),
-  frozenReplica('credits'),
-  frozenReplica('identity'),
+  frozenReplica('credits', 'services/credits/test/frozen.test.ts'),
+  frozenReplica('identity', 'packages/contracts/test/replicas.test.ts'),
   frozenReplica('answer-worker'),
   wrongClock(1_200),
   wrongClock(20_000),

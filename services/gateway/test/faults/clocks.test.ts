@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
-/** FAULTS=long: under load for longer, and with a clock just beyond the bound. */
+/** FAULTS=long: under load for longer, with clocks of every kind of fault, and from the start of a process. */
 const isLong = process.env['FAULTS'] === 'long';
 const shiftedMs = isLong ? 20_000 : 1_500;
 const perSecond = 8;
@@ -115,10 +115,14 @@ async function expectRevocationAtOnce(): Promise<void> {
 }
 
 test.each([
-  { what: '1.2 s', aheadMs: 1_200, isReady: true },
-  ...(isLong ? [{ what: '20 s', aheadMs: 20_000, isReady: false }] : []),
   { what: '40 days', aheadMs: 40 * day, isReady: false },
-  { what: '-40 days', aheadMs: -40 * day, isReady: false },
+  ...(isLong
+    ? [
+        { what: '1.2 s', aheadMs: 1_200, isReady: true },
+        { what: '20 s', aheadMs: 20_000, isReady: false },
+        { what: '-40 days', aheadMs: -40 * day, isReady: false },
+      ]
+    : []),
 ])(
   'a replica of each service whose clock is set $what ahead does no harm',
   async ({ what, aheadMs, isReady }) => {
@@ -148,15 +152,19 @@ test.each([
   120_000,
 );
 
-test('a replica of each service that starts with a clock 40 days ahead does no harm', async () => {
-  // Requests go to the first gateway: the second one restarts.
-  const load = steadyLoad(perSecond, (index) => ask(world.gateways[0] as string, `q-9000-${index}`));
-  await Promise.all(skewed.map((name) => restartWith(name, 40 * day)));
-  expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
-  for (const name of skewed) shift(name, 0);
-  await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
-  expect(explain(await load.stop())).toEqual([]);
-  expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
-  expect((await world.credits.verifyLedger({})).faults).toEqual([]);
-  expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
-}, 120_000);
+(isLong ? test : test.skip)(
+  'a replica of each service that starts with a clock 40 days ahead does no harm',
+  async () => {
+    // Requests go to the first gateway: the second one restarts.
+    const load = steadyLoad(perSecond, (index) => ask(world.gateways[0] as string, `q-9000-${index}`));
+    await Promise.all(skewed.map((name) => restartWith(name, 40 * day)));
+    expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
+    for (const name of skewed) shift(name, 0);
+    await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
+    expect(explain(await load.stop())).toEqual([]);
+    expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
+    expect((await world.credits.verifyLedger({})).faults).toEqual([]);
+    expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
+  },
+  120_000,
+);
