@@ -105,10 +105,18 @@ const forms = {
   },
   ledger: {
     about: 'long random histories of the ledger and of answers',
-    env: { STORE_RUNS: '200', FC_RUNS: '100', FAULT_ROUNDS: '12', PROPERTY_RUNS: '60', AGENT_HISTORIES: '12', FAULT_SECONDS: '30' },
+    env: {
+      STORE_RUNS: '200',
+      FC_RUNS: '100',
+      FAULT_ROUNDS: '12',
+      PROPERTY_RUNS: '60',
+      AGENT_HISTORIES: '12',
+      FAULT_SECONDS: '30',
+      BACKLOG_ANSWERS: '50000',
+    },
     suites: [
       'services/credits/test/(store.property|usage.property|overspend|killed)',
-      'services/agents/test/(histories|answers/interleavings|answers/killed)',
+      'services/agents/test/(histories|answers/interleavings|answers/killed|answers/backlog)',
     ],
   },
   python: {

@@ -101,7 +101,7 @@ test('a tenant whose statements exceed their time holds at most one thread, and 
     expect(await gate.of(`honest ${ran % 3}`).pass(honest, scope)).toEqual(passed);
     await pause(betweenHonestMs);
   }
-  expect(ran).toBeGreaterThan(50);
+  expect(ran).toBeGreaterThan(20);
   await expect(attacker.pass(honest, scope)).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('a few seconds') });
   now += 11_000;
   expect(await attacker.pass(honest, scope)).toEqual(passed);
@@ -119,7 +119,7 @@ test('costly tenants share one thread, and the statements of other tenants conti
     expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
     await pause(betweenHonestMs);
   }
-  expect(ran).toBeGreaterThan(50);
+  expect(ran).toBeGreaterThan(20);
 }, 60_000);
 
 test('eight tenants with slow statements leave a thread free for a tenant with fast ones', async () => {

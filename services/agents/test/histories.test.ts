@@ -2,7 +2,7 @@ import { randomOf, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
-const rounds = Number(process.env['AGENT_HISTORIES'] ?? 3);
+const rounds = Number(process.env['AGENT_HISTORIES'] ?? 2);
 const tenants = [{ organizationId: 'org_a' }, { organizationId: 'org_b' }, { organizationId: 'org_a', environment: 'test' as const }];
 let agents: BootedService;
 

@@ -4,7 +4,7 @@ import { asCaller, tenantOf } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
 import { faultsOf } from './verification.ts';
 
-const rounds = Number(process.env['FAULT_ROUNDS'] ?? 6);
+const rounds = Number(process.env['FAULT_ROUNDS'] ?? 4);
 
 let database: TestDatabase;
 let processes: CreditsProcess[];

@@ -5,5 +5,5 @@ const number = (name: string, fallback: number): number => {
 };
 
 /** The number of generated statements, and their seed. */
-export const attackStatements = number('ATTACK_STATEMENTS', 4_000);
+export const attackStatements = number('ATTACK_STATEMENTS', 3_000);
 export const attackSeed = number('ATTACK_SEED', Date.now() % 2 ** 31);

@@ -8,7 +8,7 @@ import { processDue, releaseOverdueHolds, removeStaleJobs, retryReleases, retryS
 import { leaseMs, unbegunMs } from '../../src/shared/answer.ts';
 import { type Composition, compose, environment, until } from './support/compose.ts';
 
-const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);
+const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 25_000);
 const settlements = Number(process.env['BACKLOG_SETTLEMENTS'] ?? 10_000);
 const staleJobs = 10_000;
 const overdueHolds = 10_000;

@@ -8,7 +8,7 @@ import { type ServiceProcess, secret, serviceProcess } from './support/processes
 import { tenantOf } from './support/tenant.ts';
 import { type ScriptedWorker, scriptedWorker } from './support/worker.ts';
 
-const seconds = Number(process.env['FAULT_SECONDS'] ?? 8);
+const seconds = Number(process.env['FAULT_SECONDS'] ?? 5);
 const callers = 40;
 const afterFaultsMs = 60_000;
 const longForm = process.env['FAULT_SECONDS'] !== undefined;
