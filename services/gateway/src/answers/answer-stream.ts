@@ -172,11 +172,11 @@ export class AnswerStream implements Waiter {
 
   /** The whole message, as a list of messages shows it, once its organization may hold it. */
   async #complete(message: AnswerMessage): Promise<void> {
-    const { readRecord, heldBytes, organizationId, roomWithinMs } = this.#options;
+    const { readRecord, heldBytes, organizationId, roomWithinMs, now } = this.#options;
     const record = await readRecord(message.id);
-    const cutAt = performance.now() + roomWithinMs;
+    const cutAt = now() + roomWithinMs;
     while (this.#isOpen && heldBytes.isFull(organizationId)) {
-      if (performance.now() >= cutAt) this.#response?.destroy();
+      if (now() >= cutAt) this.#response?.destroy();
       else await sleep(roomEveryMs);
     }
     // The stream may have ended otherwise in the meantime. No other stream writes between the check and these lines.

@@ -71,7 +71,7 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
   const keys: string[] = [];
   const limits: number[] = [];
   const checks: number[] = [];
-  /** Where each counter stands in KEYS, counted from 1 as Lua does. */
+  /** The position of each counter in KEYS, counted from 1 as Lua does. */
   const positions = new Map<string, number>();
   function positionOf({ key, policy }: Rule): number {
     let position = positions.get(key);
