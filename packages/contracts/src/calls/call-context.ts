@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import type { Principal } from '../callers/principal.ts';
 import { ServiceError } from '../errors/service-error.ts';
 
@@ -36,3 +37,7 @@ export const currentCall = (): CallContext | undefined => storage.getStore();
 
 /** Everything that the work calls inherits this context. */
 export const withCall = <T>(context: CallContext, work: () => T): T => storage.run(context, work);
+
+/** Runs work that several calls wait for, as a batch does, as a call of its own: it has neither the deadline, the principal nor the end of the first of them. */
+export const callDetached = <T>(limitMs: number, work: () => Promise<T>): Promise<T> =>
+  withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, work);

@@ -1,7 +1,7 @@
-import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
+import { callDetached, type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/work';
 import { type AnswerKey, keyRetentionMs } from '../shared/answer.ts';
-import { type AnswersDeps, callDetached } from './deps.ts';
+import type { AnswersDeps } from './deps.ts';
 import type { Situation } from './store/accept.ts';
 
 export type Admission =

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { type Client, type Tenant, withCall } from '@agent-service/contracts';
+import type { Client, Tenant } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
@@ -77,10 +76,6 @@ export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersD
   classify: classifyDatabaseFailure,
   tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants[kind] } satisfies TenantLanes<Item>,
 });
-
-/** Runs work of a batch as a call of its own, so that it does not inherit the deadline or the principal of its first item. */
-export const callDetached = <T>(limitMs: number, work: () => Promise<T>): Promise<T> =>
-  withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, work);
 
 /** A retry queue of answers that owe the ledger a call. */
 export const createRetryQueue = <Item extends AnswerKey>(

@@ -1,8 +1,8 @@
-import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
+import { type AnswerMessage, callDetached, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions, callDetached, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
+import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
 import { type ChargedRow, endUncharged, markUnusedHolds, removeReleased, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
 import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 

@@ -1,7 +1,15 @@
-import { type ErrorCode, isAway, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
+import {
+  callDetached,
+  type ErrorCode,
+  isAway,
+  isPublicErrorCode,
+  newId,
+  type PublicErrorCode,
+  publicErrorCodes,
+} from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
-import { type AnswersDeps, batchOptions, callDetached, createRetryQueue } from './deps.ts';
+import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
 import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
 import {
   type AnswerStatus,

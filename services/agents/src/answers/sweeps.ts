@@ -1,9 +1,9 @@
-import { checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts';
+import { callDetached, checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthTracker, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
 import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
 import { failAbandoned, redispatchOrFail } from './attempts.ts';
-import { type AnswersDeps, callDetached } from './deps.ts';
+import type { AnswersDeps } from './deps.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { type EndAnswers, failed, type Releases } from './end.ts';
 import { removeExpiredKeys } from './store/accept.ts';

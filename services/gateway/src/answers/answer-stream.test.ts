@@ -48,7 +48,7 @@ const startedReply = (attempt: number) => ({ kind: 'started' as const, id: 'msg_
 
 describe('an answer’s stream', () => {
   test('keeps what comes before its head is out', async () => {
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     for (const reply of [startedReply(1), delta('a'), endedWith('ab')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -132,7 +132,7 @@ describe('an answer’s stream', () => {
   }, 20_000);
 
   test('reports that the same attempt begins again', async () => {
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     for (const reply of [startedReply(1), delta('Half an'), startedReply(1), delta('A whole'), endedWith('A whole one')])
       stream.take(reply);
     const { response, reader } = await connected();
@@ -149,7 +149,7 @@ describe('an answer’s stream', () => {
   });
 
   test('discards before its end a text that is not a prefix of the answer', async () => {
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     for (const reply of [startedReply(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -157,7 +157,7 @@ describe('an answer’s stream', () => {
   });
 
   test('that ends before its answer does not say that this has failed', async () => {
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     stream.take(startedReply(1));
     stream.end('expired');
     const { response, reader } = await connected();
@@ -167,7 +167,7 @@ describe('an answer’s stream', () => {
   });
 
   test('ends when its reader goes, and says so', async () => {
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     let closed = 0;
     stream.onClose(() => {
       closed += 1;
@@ -186,7 +186,7 @@ describe('an answer’s stream', () => {
     const { response, reader } = await connected();
     reader.destroy();
     await until(() => response.destroyed);
-    const stream = new AnswerStream({ ...usual });
+    const stream = new AnswerStream(usual);
     stream.take(ended);
     expect((await stream.writeTo(response, accepted)).cut).toBe(true);
   });

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { type AnswerRecord, type CallContext, type Client, classifyCallFailure, withCall } from '@agent-service/contracts';
+import { type AnswerRecord, type CallContext, type Client, callDetached, classifyCallFailure, withCall } from '@agent-service/contracts';
 import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
@@ -99,8 +98,7 @@ function createReader<Result>(
     classify: classifyCallFailure,
     tenants: { of: (key) => key, lanes: 'each' },
     onFailure: (keys, cause) => logger.warn({ event, answers: keys.length, err: cause }),
-    // A batch mixes requests.
-    run: (keys) => withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, () => read(keys)),
+    run: (keys) => callDetached(limitMs, () => read(keys)),
   });
   const underWay = new Map<string, Promise<Result>>();
   return (key) => {

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { type Client, withCall } from '@agent-service/contracts';
+import { type Client, callDetached } from '@agent-service/contracts';
 
 const askWithinMs = 5_000;
 /** No longer than the lifetime of a verdict, so that a revoked key is removed before its revocation answers. */
@@ -20,8 +19,7 @@ export function publishedKeys(identity: Client<'identity'>, now: () => number = 
   async function ask(): Promise<PublishedKey[]> {
     const askedAt = now();
     // Several requests may wait for it, so it does not end when the first of them disconnects.
-    const call = { requestId: randomUUID(), expiresAt: performance.now() + askWithinMs };
-    const { keys } = await withCall(call, () => identity.listSigningKeys({}));
+    const { keys } = await callDetached(askWithinMs, () => identity.listSigningKeys({}));
     // The keys are as old as the request for them, however long the answer took.
     askAgainAt = askedAt + lifetimeMs;
     known = keys;
