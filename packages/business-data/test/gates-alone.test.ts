@@ -17,7 +17,7 @@ import { sourceOfRole } from './support/role.ts';
 
 const limits: Limits = { timeoutMs: 200, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
 /** The part of the generated statements that each gate alone gets. */
-const share = 20;
+const share = 10;
 const known = [...escapes.reading, ...escapes.calling, ...escapes.writing];
 
 let database: HostileDatabase;

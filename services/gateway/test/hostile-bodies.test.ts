@@ -75,15 +75,16 @@ describe('a hostile body', () => {
   });
 
   test('costs little processor time in every shape and on every route', async () => {
-    const groups = 3;
+    const boundMs = 60;
     const requests = 4;
+    const enough = (groups: number, least: number) => groups >= 3 && (least <= boundMs || groups >= 20);
     const costs: Record<string, number> = {};
     for (const [name, body] of Object.entries({ ...shapes, ...parsed }))
       for (const target of targets) {
         await send(target, body);
         // A busy machine and a garbage collection add to a group now and then: the cheapest one shows what the requests need.
         let least = Number.POSITIVE_INFINITY;
-        for (let group = 0; group < groups; group += 1) {
+        for (let groups = 0; !enough(groups, least); groups += 1) {
           const before = process.cpuUsage();
           for (let index = 0; index < requests; index += 1) await send(target, body);
           const { user, system } = process.cpuUsage(before);
@@ -92,7 +93,7 @@ describe('a hostile body', () => {
         costs[`${name} -> ${target[1]}`] = least;
       }
     // This includes the cost of sending it, in the same process.
-    expect(Object.entries(costs).filter(([, milliseconds]) => milliseconds > 60)).toEqual([]);
+    expect(Object.entries(costs).filter(([, milliseconds]) => milliseconds > boundMs)).toEqual([]);
   }, 60_000);
 
   test('of a tenth of the size limit is refused for the number of its values', async () => {
