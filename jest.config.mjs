@@ -1,7 +1,7 @@
 import { mapLibraries } from './scripts/build/test-libraries.mjs';
 
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/packages/testkit/test-environment.cjs',
   testMatch: ['<rootDir>/{packages,services}/*/{src,test}/**/*.test.ts', '<rootDir>/test/**/*.test.ts', '<rootDir>/scripts/**/*.test.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/packages/testkit/strip-transform.cjs' },
