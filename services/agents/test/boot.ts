@@ -4,6 +4,7 @@ import { testDatabase, testRedis } from '@agent-service/testkit';
 import { Pool } from 'pg';
 import { type AgentsConfig, readAgentsConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
+import { migrated } from './compose.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
 export const encryptionKeys = `1:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -28,7 +29,7 @@ export interface BootOptions {
 
 /** The service as its main file starts it, on a database of its own; the services that it calls are away. */
 export async function boot({ now, settings }: BootOptions = {}): Promise<BootedService> {
-  const [{ url, drop }, redis] = await Promise.all([testDatabase(), testRedis()]);
+  const [{ url, drop }, redis] = await Promise.all([testDatabase(migrated), testRedis()]);
   const config = readAgentsConfig({
     HOST: '127.0.0.1',
     OPS_PORT: '0',

@@ -1,10 +1,15 @@
 import { type Client, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { createProcess } from '@agent-service/runtime';
-import { testDatabase } from '@agent-service/testkit';
+import { migrate } from '@agent-service/store';
+import { type DatabaseContents, testDatabase } from '@agent-service/testkit';
 import { type CreditsConfig, readCreditsConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
+import { migrations } from '../src/store/migrations/index.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
+
+/** The service's schema as its migrations make it. */
+export const migrated: DatabaseContents = { name: 'credits', make: (url) => migrate({ url, schema: 'credits', migrations }) };
 
 /** The settings of a credits process on this database. */
 export const settingsFor = (databaseUrl: string, more: Record<string, string> = {}): Record<string, string> => ({
@@ -54,7 +59,7 @@ export interface BootOptions {
 
 /** Starts the service in this process, as main.ts does. */
 export async function boot({ databaseUrl, now, settings }: BootOptions = {}): Promise<BootedService> {
-  const own = databaseUrl === undefined ? await testDatabase() : undefined;
+  const own = databaseUrl === undefined ? await testDatabase(migrated) : undefined;
   const url = databaseUrl ?? (own?.url as string);
   const config = readCreditsConfig(settingsFor(url, settings));
   const running = await createProcess('credits', config, (process, parsed: CreditsConfig) => start(process, parsed, now));

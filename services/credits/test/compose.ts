@@ -1,10 +1,9 @@
 import { createProcess } from '@agent-service/runtime';
-import { migrate, openStore, type Store } from '@agent-service/store';
+import { openStore, type Store } from '@agent-service/store';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { readCreditsConfig } from '../src/config.ts';
 import { createLedgers, type Ledgers } from '../src/ledger/ledgers.ts';
-import { migrations } from '../src/store/migrations/index.ts';
-import { settingsFor } from './boot.ts';
+import { migrated, settingsFor } from './boot.ts';
 
 export interface Composition {
   store: Store;
@@ -20,7 +19,7 @@ export interface Composition {
 
 /** The ledgers with a database of their own, without the service, at a time that the test sets. */
 export async function compose(now: number): Promise<Composition> {
-  const database = await testDatabase();
+  const database = await testDatabase(migrated);
   const config = readCreditsConfig(settingsFor(database.url));
   const clock = { now };
   // For these ledgers contention has always expired, so that they use their cache whenever they can.
@@ -29,7 +28,6 @@ export async function compose(now: number): Promise<Composition> {
     elapsedMs += 10_000;
     return elapsedMs;
   };
-  await migrate({ url: database.url, schema: 'credits', migrations });
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
     const ledgers = () => createLedgers({ store, now: () => clock.now, elapsed, events: true });

@@ -1,10 +1,15 @@
 import { type Client, type ClientConfig, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { createProcess } from '@agent-service/runtime';
-import { testDatabase } from '@agent-service/testkit';
+import { migrate } from '@agent-service/store';
+import { type DatabaseContents, testDatabase } from '@agent-service/testkit';
 import { readIdentityConfig } from '../src/config.ts';
+import { schema } from '../src/prepare-schema.ts';
 import { start } from '../src/start.ts';
+import { migrations } from '../src/store/migrations/index.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
+/** The service's schema as its migrations make it. */
+const migrated: DatabaseContents = { name: schema, make: (url) => migrate({ url, schema, migrations }) };
 
 export interface BootedService {
   /** The URL of the database. */
@@ -23,7 +28,7 @@ export interface BootedService {
 
 /** The service as its main file starts it, on a database of its own. */
 export async function boot(settings: Readonly<Record<string, string>> = {}): Promise<BootedService> {
-  const database = await testDatabase();
+  const database = await testDatabase(migrated);
   const config = readIdentityConfig({
     HOST: '127.0.0.1',
     OPS_PORT: '0',

@@ -1,8 +1,10 @@
 import { createProcess } from '@agent-service/runtime';
-import { testDatabase, testRedis } from '@agent-service/testkit';
+import { migrate } from '@agent-service/store';
+import { type DatabaseContents, testDatabase, testRedis } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
+import { migrations } from '../src/store/migrations/index.ts';
 import { type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
 
@@ -19,9 +21,12 @@ export interface BootOptions {
   settings?: Record<string, string>;
 }
 
+/** The service's schema as its migrations make it. */
+const migrated: DatabaseContents = { name: 'webhooks', make: (url) => migrate({ url, schema: 'webhooks', migrations }) };
+
 /** The service as its main file starts it, on a database and a key space of its own. */
 export async function boot({ now, settings }: BootOptions = {}): Promise<BootedService> {
-  const [database, { url: redisUrl }] = await Promise.all([testDatabase(), testRedis()]);
+  const [database, { url: redisUrl }] = await Promise.all([testDatabase(migrated), testRedis()]);
   const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }, settings));
   const running = await createProcess('webhooks', config, (process, settings: WebhooksConfig) => start(process, settings, now));
   const address = `127.0.0.1:${running.started}`;

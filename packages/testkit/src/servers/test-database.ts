@@ -10,20 +10,49 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Contents that the databases of many test files begin with. They are made once in a run, and copied. */
+export interface DatabaseContents {
+  /** Other contents have another name: letters and underscores. */
+  readonly name: string;
+  make(url: string): Promise<unknown>;
+}
+
 const firstWithStrategies = 150_000;
 
-/** An empty database of its own for a test file. */
-export async function testDatabase(): Promise<TestDatabase> {
+/** A database of its own for a test file, empty or with these contents. */
+export async function testDatabase(contents?: DatabaseContents): Promise<TestDatabase> {
   const { postgresUrl } = sharedInfrastructure();
   const name = `test_${randomBytes(6).toString('hex')}`;
   await withDatabase(postgresUrl, async (client) => {
+    const template = contents === undefined ? 'template0' : await templateWith(client, contents);
     const { rows } = await client.query<{ version: number }>("select current_setting('server_version_num')::int as version");
     const strategy = (rows[0]?.version ?? 0) >= firstWithStrategies ? ' strategy file_copy' : '';
-    await client.query(`create database ${name} template template0${strategy}`);
+    await client.query(`create database ${name} template ${template}${strategy}`);
   });
-  const url = new URL(postgresUrl);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => withDatabase(postgresUrl, (client) => drop(client, name)) };
+  return { url: urlOf(name), drop: () => withDatabase(postgresUrl, (client) => drop(client, name)) };
+}
+
+/** The database that has the contents; the first test file that asks makes it, and it stays until the run ends with its server. */
+async function templateWith(client: Client, { name, make }: DatabaseContents): Promise<string> {
+  const template = `contents_${name}`;
+  await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [template]);
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [template]);
+  if (rowCount === 0) {
+    const unfinished = `${template}_unfinished`;
+    await client.query(`drop database if exists ${unfinished} with (force)`);
+    await client.query(`create database ${unfinished} template template0`);
+    await make(urlOf(unfinished));
+    await untilLeft(client, unfinished);
+    await client.query(`alter database ${unfinished} rename to ${template}`);
+  }
+  await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [template]);
+  return template;
+}
+
+function urlOf(database: string): string {
+  const url = new URL(sharedInfrastructure().postgresUrl);
+  url.pathname = `/${database}`;
+  return url.href;
 }
 
 async function drop(client: Client, name: string): Promise<void> {

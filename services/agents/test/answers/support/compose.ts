@@ -1,7 +1,7 @@
 import { newId } from '@agent-service/contracts';
 import type { AnswerJob, Reply, WorkerNotice } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
-import { databaseSettings, migrate, openStore, type Sql } from '@agent-service/store';
+import { databaseSettings, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { AnswersServiceDeps } from '../../../src/answers/deps.ts';
@@ -10,7 +10,7 @@ import type { Message } from '../../../src/answers/store/accept.ts';
 import type { ReadRow } from '../../../src/answers/store/read.ts';
 import { createMessagePartitions, type SweepDeps } from '../../../src/answers/sweeps.ts';
 import { type AnswerKey, timeOf } from '../../../src/shared/answer.ts';
-import { migrations } from '../../../src/store/migrations/index.ts';
+import { migrated } from '../../compose.ts';
 import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
 
 export const organizationId = 'org_1';
@@ -49,14 +49,13 @@ const schema = z.object({ ...processSettings, ...databaseSettings });
 
 /** The life of answers on a database of its own, with peers that the test scripts and a clock that it sets. */
 export async function compose({ limits, events = false }: ComposeOptions = {}): Promise<Composition> {
-  const database = await testDatabase();
+  const database = await testDatabase(migrated);
   const config = readConfig(schema, {
     HOST: '127.0.0.1',
     OPS_PORT: '0',
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'silent',
     DATABASE_URL: database.url,
   });
-  await migrate({ url: database.url, schema: 'agents', migrations });
   const clock = { now: Date.now() };
   const ledger = scriptedLedger(() => clock.now);
   const records = {
