@@ -5,19 +5,34 @@ import type { IpNetwork } from './ip-network.ts';
 import { isReachable } from './reachable-address.ts';
 
 const limitMs = 4_000;
+/** How long the addresses of one family wait for those of the other. */
+const otherFamilyMs = 500;
 
 export type Resolve = (name: string) => Promise<readonly string[]>;
+
+interface ResolveOptions {
+  local: boolean;
+  /** Instead of the system's name servers. */
+  servers?: readonly string[];
+}
 
 /**
  * Every address of a name, from the name servers: the system's resolver would block one of its few threads for each slow name. With
  * `local` the system's resolver is the fallback.
  */
-export function createResolve({ local }: { local: boolean }): Resolve {
+export function createResolve({ local, servers }: ResolveOptions): Resolve {
   const resolver = new Resolver({ timeout: 1_500, tries: 2 });
-
+  if (servers) resolver.setServers(servers);
+  /** Some name servers never answer for one of the families. Only the addresses that are returned are judged and connected to. */
   async function fromServers(name: string): Promise<string[]> {
-    const lookups = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    return lookups.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const byFamily: string[][] = [[], []];
+    const families = [resolver.resolve4(name), resolver.resolve6(name)].map(async (lookup, family) => {
+      byFamily[family] = await lookup;
+    });
+    const all = Promise.allSettled(families);
+    await Promise.any(families).catch(() => undefined);
+    await withTimeout(all, otherFamilyMs, () => new Error('the name servers did not answer for one family')).catch(() => undefined);
+    return byFamily.flat();
   }
 
   async function resolve(name: string): Promise<string[]> {
