@@ -162,6 +162,32 @@ describe('a stream', () => {
     expect(endpoints.calls()).toEqual({ main: tries, spare: 1 });
   });
 
+  test.each([
+    ['openai-compatible', 'data: {"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'],
+    [
+      'anthropic',
+      ['{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Done."}}', '{"type":"message_stop"}']
+        .map((data) => `data: ${data}\n\n`)
+        .join(''),
+    ],
+  ] as const)('of %s has ended with its last event, also if the connection is left open, which is then closed', async (provider, body) => {
+    let [calls, closed] = [0, 0];
+    const lingering = createHttpServer((_, response) => {
+      calls += 1;
+      response.writeHead(200, eventStream).write(body);
+      response.on('close', () => (closed += 1));
+    }).listen(0, '127.0.0.1');
+    await once(lingering, 'listening');
+    const { models } = endpoints.open({
+      endpoint: { provider, baseUrl: `http://127.0.0.1:${portOf(lingering)}/v1`, timeoutMs: 300 },
+      alone: true,
+    });
+    expect(await ask(models, { stream: true })).toMatchObject({ content: 'Done.', restarts: 0 });
+    expect(calls).toBe(1);
+    await until(() => closed === 1);
+    lingering.close();
+  });
+
   test('may take longer than the limit of a piece, but not longer than its total limit', async () => {
     const trickle = (count: number): ModelReply => ({ kind: 'text', text: 'so '.repeat(count), pieceDelayMs: 60 });
     const { models } = endpoints.open({ endpoint: { timeoutMs: 360 }, alone: true });

@@ -80,6 +80,7 @@ function readEvent(event: JsonObject, draft: OutputDraft): void {
       return;
     case 'message_stop':
       draft.isComplete = true;
+      draft.isOver = true;
       return;
     case 'error':
       throw reportedFailure(event['error']);

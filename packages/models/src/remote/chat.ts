@@ -95,6 +95,8 @@ export class OutputDraft {
   model = '';
   /** False for a stream that was cut off. */
   isComplete = false;
+  /** True for a stream after its last event. */
+  isOver = false;
   reasoning = '';
   readonly calls: CallDraft[] = [];
   readonly #cleaner = textCleaner();

@@ -40,6 +40,8 @@ const megabyte = 1024 * 1024;
 const maxAnswerBytes = 10 * megabyte;
 const maxErrorBytes = 64 * 1024;
 const connectTimeoutMs = 5_000;
+/** A server usually ends its response with the last event of a stream; some leave it open. */
+const lingerMs = 1_000;
 /** Shorter than providers keep idle connections; a limit that a provider announces is used instead. */
 const idleConnectionMs = 10_000;
 
@@ -83,6 +85,8 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
 /** Reads the body of an answer. Throws a ModelFailure for a body that is no answer. */
 interface BodyReader {
   take(bytes: Buffer): void;
+  /** True once the last event of a stream was read: the response may go on, but has nothing to tell. */
+  readonly isOver: boolean;
   end(): ModelOutput;
 }
 
@@ -90,6 +94,7 @@ function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
   const chunks: Buffer[] = [];
   return {
     take: (bytes) => void chunks.push(bytes),
+    isOver: false,
     end() {
       model.readAnswer(parseObject(Buffer.concat(chunks).toString()), draft);
       return draft.output();
@@ -101,13 +106,17 @@ function eventReader(model: ModelInterface, draft: OutputDraft, onProgress: () =
   const decoder = new StringDecoder('utf8');
   const parser = createParser({
     onEvent({ data }) {
-      if (data === '[DONE]') return;
+      if (data === '[DONE]') draft.isOver = true;
+      if (draft.isOver) return;
       onProgress();
       model.readEvent(parseObject(data), draft);
     },
   });
   return {
     take: (bytes) => parser.feed(decoder.write(bytes)),
+    get isOver() {
+      return draft.isOver;
+    },
     end: () => draft.output(),
   };
 }
@@ -131,6 +140,7 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
   let size = 0;
   let running: Dispatcher.DispatchController | undefined;
   let aborted: Error | undefined;
+  let lingering: NodeJS.Timeout | undefined;
 
   function abort(cause: Error): void {
     aborted ??= cause;
@@ -155,6 +165,9 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
     } else {
       if (size > maxAnswerBytes) throw new ModelFailure('too_large');
       reader.take(bytes);
+      if (!reader.isOver || lingering) return;
+      resolve(reader.end());
+      lingering = setTimeout(() => running?.abort(new Error('the server left its response open')), lingerMs).unref();
     }
   }
 
@@ -176,6 +189,8 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
       if (!aborted) attempt(() => take(response?.status ?? 0, bytes));
     },
     onResponseEnd() {
+      clearTimeout(lingering);
+      if (lingering) return;
       const { status } = response ?? { status: 0 };
       attempt(() => (status === 200 ? resolve(reader.end()) : reject(failureOf(status))));
     },
