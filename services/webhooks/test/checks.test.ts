@@ -67,6 +67,23 @@ const end = ({ id, dispatch }: DeliveryRow, status: number, retryAfterMs = 0) =>
   answer: { status, body: '', retryAfterMs, durationMs: 1 },
 });
 
+test('a delivery that is returned at a replica whose clock is behind is not due before it was created', async () => {
+  const id = await create();
+  await receive('evt_1');
+  await untilArmed(id, 1);
+  const [armed] = await rowsOf(id);
+  const createdAt = armed?.due_at;
+  clock -= second;
+  const items = (await rowsOf(id)).map(({ id: deliveryId, dispatch }) => ({
+    delivery: { organizationId, environment: 'live', deliveryId },
+    dispatch,
+    returned: {},
+  }));
+  await webhooks.dispatcher.endDelivery({ items });
+  clock += second;
+  expect((await rowsOf(id)).map(({ due_at }) => due_at)).toEqual([createdAt]);
+});
+
 test('a queue in which nothing waits is not checked again, until a delivery is added', async () => {
   const id = await create();
   await receive('evt_1');

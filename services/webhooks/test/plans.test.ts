@@ -18,6 +18,9 @@ let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
 let runs = new Map<string, StatementRun[]>();
 
+/** Was deactivated and activated again, and its void deliveries are not dropped yet. */
+const renewed = { organizationId: 'org_renewed', environment: 'live', webhookId: 'whk_renewed', shared: 'a', own: 'b' } as const;
+
 const jobs = (state: string, count = 100) =>
   Array.from({ length: count }, (_, n) => ({ ...tenant, deliveryId: `dlv_${state}_${n + 1}`, dispatch: 0 }));
 const answered = { kind: 'answered', status: 200, body: '', retryAfterMs: 0, durationMs: 1 } as const;
@@ -42,6 +45,7 @@ const steps: Record<string, () => Promise<unknown>> = {
       now,
     ),
   dispatchDue: () => dispatchDue(store.sql, endpoints, now),
+  dispatchRenewed: () => dispatchDue(store.sql, [renewed], now),
   claimDueChecks: () => store.transaction(({ sql }) => claimDueChecks(sql, now, limit)),
   claimUnconfirmed: () => claimUnconfirmed(store.sql, now, limit),
   returnToQueue: () =>
@@ -76,6 +80,11 @@ const grow = [
   `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, state, due_at, created_at)
    select 'org_a', 'live', 'dlv_void_' || n, 'whk_${rows}', 'evt_' || n, 'a', 'waiting', to_timestamp(0), now() - interval '1 hour'
    from generate_series(1, 20000) n`,
+  `insert into endpoints (organization_id, environment, id, url, events, description, active, secret, voiding, void_before, created_at, updated_at)
+   values ('org_renewed', 'live', 'whk_renewed', '', '{a}', '', true, '', true, now(), now(), now())`,
+  `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, state, due_at, created_at)
+   select 'org_renewed', 'live', 'dlv_renewed_' || n, 'whk_renewed', 'evt_' || n, 'a', 'waiting', now() - interval '1 hour', now() - interval '1 hour'
+   from generate_series(1, 25000) n`,
   `insert into notices select 'org_a', 'live', 'n' || n, '{}', to_timestamp(0), 0, now() from generate_series(1, ${rows}) n`,
   `insert into idempotency_records (scope, fingerprint, response, created_at) select 's' || n, '', '{}', to_timestamp(0) from generate_series(1, ${rows}) n`,
 ];

@@ -194,7 +194,8 @@ export interface EndedDelivery extends Tenant {
 }
 
 const saveEndedStatement = `
-  update deliveries as delivery set state = item.state, due_at = coalesce(item.due_at, delivery.due_at), look_at = null,
+  update deliveries as delivery set state = item.state, look_at = null,
+    due_at = greatest(coalesce(item.due_at, delivery.due_at), delivery.created_at),
     dispatch = delivery.dispatch + 1, attempts_made = item.attempts_made, last_failure_at = item.last_failure_at,
     attempts = delivery.attempts || coalesce(item.attempt, '[]'), ended_at = case when item.state = 'waiting' then null else $2::timestamptz end,
     response_status = coalesce(item.response_status, delivery.response_status),
