@@ -1,7 +1,7 @@
 import { type Client, ServiceError } from '@agent-service/contracts';
 import { createLogger, createMetrics, type ProcessContext } from '@agent-service/runtime';
 import { until } from '@agent-service/testkit';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { MockAgent } from 'undici';
 import { createDeliver } from './deliver.ts';
 
@@ -16,6 +16,8 @@ const agentOf = () => {
 };
 const attempt = { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], receivedAtMs: '0', attempt: 1 };
 const processOf = () => ({ metrics: createMetrics('test'), logger: createLogger('test', 'silent') }) as unknown as ProcessContext;
+
+afterEach(() => void jest.useRealTimers());
 
 test('an outcome is reported with the URL that the attempt was sent to', async () => {
   const agent = agentOf();
@@ -65,5 +67,39 @@ test('a report that does not return keeps the outcomes of no other tenant waitin
   endSilence();
   await stuck;
   expect(reported).toContain('org_stuck_1');
+  await agent.close();
+});
+
+test('an outcome is reported after an outage of half a minute, as of a failover of the database, so that the event is not sent again', async () => {
+  const agent = agentOf();
+  let isAway = true;
+  const reported: object[] = [];
+  const webhooks = {
+    beginDelivery: async ({ items }: { items: object[] }) => ({ results: items.map(() => ({ begun: attempt })) }),
+    async endDelivery({ items }: { items: object[] }) {
+      if (isAway) throw new ServiceError('unavailable');
+      reported.push(...items);
+      return {};
+    },
+  } as unknown as Client<'webhooks'>;
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate', 'nextTick', 'performance', 'Date'] });
+  const deliver = createDeliver({ process: processOf(), webhooks, agent });
+  const delivered = deliver({ job: 'job', deliveries: [deliveryOf('org_a', 1)] }, new AbortController().signal).then(
+    () => true,
+    () => false,
+  );
+  // Timers start between turns of the event loop.
+  const pass = async (seconds: number) => {
+    for (let step = 0; step < seconds * 10; step += 1) {
+      await jest.advanceTimersByTimeAsync(100);
+      await new Promise(setImmediate);
+    }
+  };
+  await pass(30);
+  isAway = false;
+  await pass(5);
+  expect(await delivered).toBe(true);
+  expect(reported).toHaveLength(1);
+  jest.useRealTimers();
   await agent.close();
 });
