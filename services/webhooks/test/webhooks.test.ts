@@ -214,6 +214,42 @@ test('void deliveries that another transaction locks are dropped later, and hold
 const waitingInserts = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%insert into events%'";
 const voidingWebhooks = 'select 1 from endpoints where voiding';
 
+test('an event that is sent again is one of the three that have to fail before a webhook is disabled', async () => {
+  const endpointId = await created();
+  const failing = async () => {
+    const armed = () =>
+      query<{ id: string; dispatch: number }>(
+        webhooks.databaseUrl,
+        "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
+        [endpointId],
+      );
+    await until('a delivery is dispatched', async () => (await armed()).length > 0);
+    const failure = { reason: 'timeout', durationMs: 15_000 };
+    const items = (await armed()).map(({ id, dispatch }) => ({
+      delivery: { organizationId, environment: 'live', deliveryId: id },
+      dispatch,
+      failure,
+    }));
+    await webhooks.dispatcher.endDelivery({ items });
+  };
+  const statusOf = async () => (await as(() => webhooks.gateway.listEndpoints({}))).endpoints[0]?.status;
+  await receive('evt_repeated');
+  await failing();
+  const deliveryId = (await deliveriesOf(endpointId)).deliveries[0]?.id ?? '';
+  for (let repeat = 0; repeat < 2; repeat += 1) {
+    await as(() => webhooks.gateway.redeliver({ endpointId, deliveryId }));
+    await failing();
+  }
+  clock += 7 * 24 * 3_600_000;
+  await failing();
+  expect(await statusOf()).toBe('healthy');
+  for (const id of ['evt_second', 'evt_third']) {
+    await receive(id);
+    await failing();
+  }
+  expect(await statusOf()).toBe('disabled');
+});
+
 test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fails', async () => {
   const [busy, idle] = [await created(), await created()];
   const burst = Array.from({ length: 40 }, (_, index) => index);

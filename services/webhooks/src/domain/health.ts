@@ -7,7 +7,7 @@ export interface Health {
   readonly failingSince: number | null;
   /** The first failure after the last success. */
   readonly firstFailureAt: number | null;
-  /** How many different deliveries have failed since then. */
+  /** How many different events have failed since then. */
   readonly failedEvents: number;
 }
 
@@ -16,7 +16,7 @@ export type HealthEvent =
   | {
       kind: 'failed';
       at: number;
-      /** When the previous attempt of the same delivery failed. */
+      /** When the previous attempt failed, of the same delivery or of the one that it repeats. */
       previousFailureAt: number | null;
       /** The schedule has no further attempt. */
       last: boolean;

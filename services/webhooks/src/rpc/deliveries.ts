@@ -78,7 +78,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
       const data = { organization_id: organizationId, webhook_id: webhookId };
       await addTestEvent(sql, tenant, { ...event, body: serializeEvent({ ...event, data }), at });
       const of = { webhookId, eventId: event.id, eventType: event.type };
-      const delivery = { ...tenant, id: newId('dlv'), ...of, redeliveryOf: null, test: true, at };
+      const delivery = { ...tenant, id: newId('dlv'), ...of, redeliveryOf: null, lastFailureAt: null, test: true, at };
       const row = await addDelivery(sql, delivery);
       await countDeliveries(sql, [delivery], at);
       return { delivery: toDelivery(row) };

@@ -70,16 +70,19 @@ export interface NewDelivery extends Tenant {
   eventId: string;
   eventType: string;
   redeliveryOf: string | null;
+  /** When the delivery that it repeats failed last: the health of the webhook counts the event once. */
+  lastFailureAt: string | null;
   test: boolean;
   at: number;
 }
 
 const addDeliveryStatement = `
-  insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, test, state, due_at, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $9) returning ${columns}`;
+  insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, last_failure_at, test, state, due_at,
+    created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', $10, $10) returning ${columns}`;
 
 export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<DeliveryRow> {
-  const { organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, test, at } = delivery;
+  const { organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, lastFailureAt, test, at } = delivery;
   const [row] = await sql<DeliveryRow>(addDeliveryStatement, [
     organizationId,
     environment,
@@ -88,6 +91,7 @@ export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<Deli
     eventId,
     eventType,
     redeliveryOf,
+    lastFailureAt,
     test,
     toTimestamp(at),
   ]);
@@ -95,11 +99,14 @@ export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<Deli
 }
 
 const findRepeatableStatement = `
-  select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test from deliveries as delivery
+  select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test,
+    delivery.last_failure_at as "lastFailureAt" from deliveries as delivery
   join events as event on event.organization_id = delivery.organization_id and event.environment = delivery.environment
     and event.id = delivery.event_id
   where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
     and event.received_at > $5`;
+
+type Repeatable = Pick<NewDelivery, 'eventId' | 'eventType' | 'lastFailureAt' | 'test'>;
 
 /** The event of a delivery, if it is retained and can be sent again. */
 export async function findRepeatable(
@@ -108,14 +115,8 @@ export async function findRepeatable(
   webhookId: string,
   id: string,
   receivedAfter: number,
-): Promise<{ eventId: string; eventType: string; test: boolean } | undefined> {
-  const [row] = await sql<{ eventId: string; eventType: string; test: boolean }>(findRepeatableStatement, [
-    organizationId,
-    environment,
-    webhookId,
-    id,
-    toTimestamp(receivedAfter),
-  ]);
+): Promise<Repeatable | undefined> {
+  const [row] = await sql<Repeatable>(findRepeatableStatement, [organizationId, environment, webhookId, id, toTimestamp(receivedAfter)]);
   return row;
 }
 
