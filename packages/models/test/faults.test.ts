@@ -188,6 +188,16 @@ describe('a stream', () => {
     lingering.close();
   });
 
+  test.each([
+    ['openai-compatible', { choices: [{ message: { content: 'Whole.' }, finish_reason: 'stop' }] }],
+    ['anthropic', { type: 'message', content: [{ type: 'text', text: 'Whole.' }], stop_reason: 'end_turn' }],
+  ] as const)('that %s gives as one whole answer is read as such', async (provider, answer) => {
+    endpoints.reply({ kind: 'raw', body: JSON.stringify(answer) });
+    const { models } = endpoints.open({ endpoint: { provider } });
+    expect(await ask(models, { stream: true })).toMatchObject({ content: 'Whole.', read: 'Whole.', restarts: 0 });
+    expect(endpoints.calls()).toEqual({ main: 1, spare: 0 });
+  });
+
   test('may take longer than the limit of a piece, but not longer than its total limit', async () => {
     const trickle = (count: number): ModelReply => ({ kind: 'text', text: 'so '.repeat(count), pieceDelayMs: 60 });
     const { models } = endpoints.open({ endpoint: { timeoutMs: 360 }, alone: true });

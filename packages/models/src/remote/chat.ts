@@ -95,7 +95,7 @@ export class OutputDraft {
   model = '';
   /** False for a stream that was cut off. */
   isComplete = false;
-  /** True for a stream after its last event. */
+  /** True after the last event of a stream: its response may go on, but has nothing to tell. */
   isOver = false;
   reasoning = '';
   readonly calls: CallDraft[] = [];

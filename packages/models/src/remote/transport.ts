@@ -76,8 +76,8 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
   return {
     call(request, listener) {
       const draft = new OutputDraft(request.stream ? listener.onText : () => undefined);
-      const reader = request.stream ? eventReader(model, draft, listener.onProgress) : answerReader(model, draft);
-      return send(agent, { origin, path: pathname, method: 'POST', headers, body: JSON.stringify(model.body(request)) }, reader);
+      const reader = request.stream ? streamReader(model, draft, listener.onProgress) : answerReader(model, draft);
+      return send(agent, { origin, path: pathname, method: 'POST', headers, body: JSON.stringify(model.body(request)) }, reader, draft);
     },
   };
 }
@@ -85,8 +85,6 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
 /** Reads the body of an answer. Throws a ModelFailure for a body that is no answer. */
 interface BodyReader {
   take(bytes: Buffer): void;
-  /** True once the last event of a stream was read: the response may go on, but has nothing to tell. */
-  readonly isOver: boolean;
   end(): ModelOutput;
 }
 
@@ -94,7 +92,6 @@ function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
   const chunks: Buffer[] = [];
   return {
     take: (bytes) => void chunks.push(bytes),
-    isOver: false,
     end() {
       model.readAnswer(parseObject(Buffer.concat(chunks).toString()), draft);
       return draft.output();
@@ -114,10 +111,21 @@ function eventReader(model: ModelInterface, draft: OutputDraft, onProgress: () =
   });
   return {
     take: (bytes) => parser.feed(decoder.write(bytes)),
-    get isOver() {
-      return draft.isOver;
-    },
     end: () => draft.output(),
+  };
+}
+
+const openingBrace = 0x7b;
+
+/** Some servers and caches answer with one whole object, although a stream was requested. No event begins with a brace. */
+function streamReader(model: ModelInterface, draft: OutputDraft, onProgress: () => void): BodyReader {
+  let reader: BodyReader | undefined;
+  return {
+    take(bytes) {
+      reader ??= bytes[0] === openingBrace ? answerReader(model, draft) : eventReader(model, draft, onProgress);
+      reader.take(bytes);
+    },
+    end: () => reader?.end() ?? draft.output(),
   };
 }
 
@@ -133,7 +141,7 @@ function parseObject(text: string): JsonObject {
 }
 
 /** Sends a request by undici's dispatch, because a stream and an abort signal for each call cost as much as the call. */
-function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader): ModelCall {
+function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader, draft: OutputDraft): ModelCall {
   const { promise: output, resolve, reject } = Promise.withResolvers<ModelOutput>();
   const failed: Buffer[] = [];
   let response: { status: number; headers: IncomingHttpHeaders } | undefined;
@@ -165,7 +173,7 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
     } else {
       if (size > maxAnswerBytes) throw new ModelFailure('too_large');
       reader.take(bytes);
-      if (!reader.isOver || lingering) return;
+      if (!draft.isOver || lingering) return;
       resolve(reader.end());
       lingering = setTimeout(() => running?.abort(new Error('the server left its response open')), lingerMs).unref();
     }
