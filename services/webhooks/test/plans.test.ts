@@ -1,11 +1,14 @@
 import { migrate, type Store, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findAttempts, lockInFlight, saveDelivered, saveEnded } from '../src/store/attempts.ts';
+import { healthy } from '../src/domain/health.ts';
+import { findAttempts, lockInFlight, recordDeliveryTimes, saveDelivered, saveEnded, saveWebhookHealth } from '../src/store/attempts.ts';
+import { countDeliveriesOf, findRepeatable, listDeliveries } from '../src/store/deliveries.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths } from '../src/store/months.ts';
 import { claimNotice } from '../src/store/notices.ts';
-import { claimDueChecks, claimUnconfirmed, dispatchDue, returnToQueue } from '../src/store/queue.ts';
+import { claimDueChecks, claimUnconfirmed, dispatchDue, returnToQueue, scheduleChecks } from '../src/store/queue.ts';
+import { receiveEvents } from '../src/store/receive.ts';
 import { dropVoid, removeDeletedWebhooks } from '../src/store/webhooks.ts';
 
 const rows = 100_000;
@@ -26,7 +29,14 @@ const jobs = (state: string, count = 100) =>
 const answered = { kind: 'answered', status: 200, body: '', retryAfterMs: 0, durationMs: 1 } as const;
 const endpoints = Array.from({ length: 100 }, (_, n) => ({ ...tenant, webhookId: `whk_${n + 1}`, shared: 'a', own: `b${n}` }));
 
-/** Every sweep's statements, and those that look deliveries up. */
+let received = 0;
+function newEvent() {
+  received += 1;
+  const createdAt = new Date(now).toISOString();
+  return { ...tenant, id: `evt_new_${received}`, type: 'a', createdAt, month: `${createdAt.slice(0, 7)}-01`, body: '{}' };
+}
+
+/** Every sweep's statements, and those that look up webhooks, events and deliveries. */
 const steps: Record<string, () => Promise<unknown>> = {
   findAttempts: () => findAttempts(store.sql, jobs('armed')),
   saveDelivered: () =>
@@ -44,6 +54,24 @@ const steps: Record<string, () => Promise<unknown>> = {
         .map((job) => ({ ...job, outcome: answered, end: { state: 'failed', attemptsMade: 1, failedAt: now, dueAt: now } as never })),
       now,
     ),
+  saveWebhookHealth: () =>
+    saveWebhookHealth(
+      store.sql,
+      endpoints.map((each) => ({ ...each, health: healthy, isAttempted: true, lookAt: null })),
+      now,
+    ),
+  recordDeliveryTimes: () =>
+    recordDeliveryTimes(
+      store.sql,
+      endpoints.map((each, position) => ({ ...each, position, lastDeliveryAt: null })),
+      now,
+    ),
+  receiveEvents: () => receiveEvents(store.sql, [newEvent()], now),
+  findRepeatable: () => findRepeatable(store.sql, tenant, 'whk_2', 'dlv_waiting_1', 0),
+  listDeliveries: () => listDeliveries(store.sql, tenant, 'whk_2', { after: undefined, limit: 20, now }),
+  listFurtherDeliveries: () => listDeliveries(store.sql, tenant, 'whk_2', { after: [new Date(now).toISOString(), ''], limit: 20, now }),
+  countDeliveriesOf: () => countDeliveriesOf(store.sql, tenant, 'whk_2', now),
+  scheduleChecks: () => scheduleChecks(store.sql, endpoints, now),
   dispatchDue: () => dispatchDue(store.sql, endpoints, now),
   dispatchRenewed: () => dispatchDue(store.sql, [renewed], now),
   claimDueChecks: () => store.transaction(({ sql }) => claimDueChecks(sql, now, limit)),

@@ -258,9 +258,12 @@ const saveWebhookHealthStatement = `
     voiding = endpoint.voiding or (endpoint.active and item.status = 'disabled')
   from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, status text, failing_since timestamptz,
     first_failure_at timestamptz, failed_events integer, attempted boolean, look_at timestamptz)
-  where endpoint.organization_id = item.organization_id and endpoint.environment = item.environment and endpoint.id = item.id`;
+  cross join lateral (
+    select tableoid as part, ctid as place from endpoints
+    where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
+  where ${atRowOf('locked', 'endpoint')}`;
 
-/** Writes the health of webhooks. One that was disabled loses its pending deliveries. */
+/** Writes the health of locked webhooks. One that was disabled loses its pending deliveries. */
 export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpdate[], now: number): Promise<void> {
   const items = endpoints.map(({ organizationId, environment, webhookId, health, isAttempted, lookAt }) => ({
     organization_id: organizationId,

@@ -98,13 +98,16 @@ export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<Deli
   return row as DeliveryRow;
 }
 
+// Each row is looked up alone and by its key: without statistics the planner would otherwise read all deliveries of the webhook, or all events
+// of the tenant.
 const findRepeatableStatement = `
-  select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test,
-    delivery.last_failure_at as "lastFailureAt" from deliveries as delivery
-  join events as event on event.organization_id = delivery.organization_id and event.environment = delivery.environment
-    and event.id = delivery.event_id
-  where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
-    and event.received_at > $5`;
+  select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test, delivery.last_failure_at as "lastFailureAt"
+  from (
+    select endpoint_id, event_id, event_type, test, last_failure_at from deliveries
+    where organization_id = $1 and environment = $2 and id = $4 offset 0) as delivery
+  cross join lateral (
+    select received_at from events where organization_id = $1 and environment = $2 and id = delivery.event_id offset 0) as event
+  where delivery.endpoint_id = $3 and event.received_at > $5`;
 
 type Repeatable = Pick<NewDelivery, 'eventId' | 'eventType' | 'lastFailureAt' | 'test'>;
 

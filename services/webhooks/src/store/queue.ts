@@ -52,11 +52,11 @@ export interface WebhookJobs extends WebhookKey {
 }
 
 /**
- * Matches `delivery` with the row that a relation locates by `part` and `place`. A join by key reads the whole table where statistics are
+ * Matches `target` with the row that a relation locates by `part` and `place`. A join by key reads the whole table where statistics are
  * missing. The condition that always holds makes the planner expect few rows and look each of them up.
  */
-export const atRowOf = (relation: string): string =>
-  `delivery.tableoid = ${relation}.part and delivery.ctid = ${relation}.place and (${relation}.part, ${relation}.place) is not distinct from (${relation}.part, ${relation}.place)`;
+export const atRowOf = (relation: string, target = 'delivery'): string =>
+  `${target}.tableoid = ${relation}.part and ${target}.ctid = ${relation}.place and (${relation}.part, ${relation}.place) is not distinct from (${relation}.part, ${relation}.place)`;
 
 /**
  * The armed deliveries of a webhook are counted in the order of an index. Otherwise the planner may choose the primary key, which reads all
