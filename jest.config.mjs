@@ -14,7 +14,8 @@ export default {
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
   // Three on two cores: a suite that waits for a lease or a restart leaves its core to another.
   maxWorkers: 3,
-  // Jest keeps the modules of every file it has run. A worker that is replaced has to load its modules again, which takes a second.
+  // A worker that is replaced has to load its modules again, which takes a second. npm test runs without V8's compilation cache, which would keep the
+  // modules of every file.
   workerIdleMemoryLimit: '768MB',
   // Whole systems start in hooks: on a busy machine of two cores that takes a while.
   testTimeout: 90_000,

@@ -171,7 +171,7 @@ process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
 function run({ env, program, suites, alone, needs = {} }, ...choice) {
   for (const [command, name] of Object.entries(needs)) install(command, name);
-  const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+  const jest = ['--no-compilation-cache', '--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = alone ? ['--maxWorkers=1'] : [];
   const words = program ?? [...jest, ...options, ...choice, ...suites];
   const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } });
