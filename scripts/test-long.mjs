@@ -2,8 +2,14 @@
 // With --again the suites that failed run once more, alone, and the form counts as passed if they pass then.
 
 import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+
+/** Jest with the options of Node that npm test has. */
+const jest = JSON.parse(readFileSync('package.json', 'utf8'))
+  .scripts.test.replace(/^exec node /, '')
+  .split(' ');
 
 const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
 
@@ -171,7 +177,6 @@ process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
 function run({ env, program, suites, alone, needs = {} }, ...choice) {
   for (const [command, name] of Object.entries(needs)) install(command, name);
-  const jest = ['--no-compilation-cache', '--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = alone ? ['--maxWorkers=1'] : [];
   const words = program ?? [...jest, ...options, ...choice, ...suites];
   const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } });
