@@ -2,6 +2,7 @@ import { migrate, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
+import { removeEnded } from '../src/portal/store/sessions.ts';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
 import { nextOrganization } from '../src/store/audit-verify.ts';
 import { countCredentials, findCredential, listCredentials } from '../src/store/credential-lists.ts';
@@ -78,7 +79,19 @@ const steps: Record<string, () => Promise<unknown>> = {
   countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
   nextOrganization: () => nextOrganization(store.sql, organizationId),
   sweepIdempotency: () => sweepIdempotency(store.sql),
+  removeEnded: () => removeEnded(store.sql),
 };
+
+/** Rows of the portal, of which one half has ended. */
+const portalEnd = `now() + case when n % 2 = 0 then interval '-1 second' else interval '1 hour' end`;
+const growPortal = [
+  `insert into portal_sessions select 'org_a', 'ses_' || n, 'usr_' || n, 's' || n, 'password', '', '', now(), now(), ${portalEnd}, now() + interval '1 hour'
+   from generate_series(1, ${rows}) n`,
+  `insert into invitations select 'org_' || n, 'inv_' || n, '', '', 'member', 'i' || n, '', now(), ${portalEnd} from generate_series(1, ${rows}) n`,
+  `insert into password_resets select 'org_a', 'usr_' || n, 'r' || n, now(), ${portalEnd} from generate_series(1, ${rows}) n`,
+  `insert into organization_choices select 'c' || n, 'i', 's', '', ${portalEnd} from generate_series(1, ${rows}) n`,
+  `insert into sign_in_limits select 'l' || n, 1, now(), ${portalEnd} from generate_series(1, ${rows}) n`,
+];
 
 const grow = [
   `insert into organizations select 'org_' || n, '', now() from generate_series(1, ${rows}) n`,
@@ -106,6 +119,7 @@ const grow = [
    select 'org_a', n, 'e' || n, 'live', now() - n * interval '1 second', 'user', 'usr_1', '', 'agent.created', 'agent', 'agt_' || n % 1000, '', '', '', '', 1
    from generate_series(1, ${rows}) n`,
   `insert into idempotency_records (scope, fingerprint, response, created_at) select 's' || n, '', '{}', to_timestamp(0) from generate_series(1, ${rows}) n`,
+  ...growPortal,
 ];
 
 beforeAll(async () => {

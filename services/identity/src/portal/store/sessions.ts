@@ -176,16 +176,17 @@ export async function removeEnded(sql: Sql): Promise<number> {
   return removed;
 }
 
-const removal = (table: string, key: string, time: string) => `
-  delete from ${table} where ${key} in (
-    select ${key} from ${table} where ${time} <= clock_timestamp() order by ${time} limit $1 for update skip locked) returning 1`;
+// By ctid: a join by key reads the whole table for each step.
+const removal = (table: string, time: string) => `
+  delete from ${table} where ctid = any(array(
+    select ctid from ${table} where ${time} <= clock_timestamp() order by ${time} limit $1 for update skip locked)) returning 1`;
 
 const removals = {
-  removeSessions: removal('portal_sessions', 'token_hash', 'ends_at'),
-  removeInvitations: removal('invitations', 'token_hash', 'expires_at'),
-  removeResets: removal('password_resets', 'token_hash', 'expires_at'),
-  removeChoices: removal('organization_choices', 'token_hash', 'expires_at'),
-  removeLimits: removal('sign_in_limits', 'key', 'ends_at'),
+  removeSessions: removal('portal_sessions', 'ends_at'),
+  removeInvitations: removal('invitations', 'expires_at'),
+  removeResets: removal('password_resets', 'expires_at'),
+  removeChoices: removal('organization_choices', 'expires_at'),
+  removeLimits: removal('sign_in_limits', 'ends_at'),
 };
 
 export const sessionStatements = {
