@@ -2,6 +2,7 @@ import { migrate, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
+import { removeResets } from '../src/portal/store/invitations.ts';
 import { removeEnded } from '../src/portal/store/sessions.ts';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
 import { nextOrganization } from '../src/store/audit-verify.ts';
@@ -79,6 +80,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
   nextOrganization: () => nextOrganization(store.sql, organizationId),
   sweepIdempotency: () => sweepIdempotency(store.sql),
+  'removeResets of one user': () => removeResets(store.sql, organizationId, 'usr_7'),
   removeEnded: () => removeEnded(store.sql),
 };
 

@@ -127,10 +127,12 @@ const takeResetStatement = 'delete from password_resets where token_hash = $1 an
 
 /** Ends the links with which passwords of the organization can be set; with a user, the link of that user alone. */
 export async function removeResets(sql: Sql, organizationId: string, userId?: string): Promise<void> {
-  await sql(removeResetsStatement, [organizationId, userId ?? null]);
+  if (userId === undefined) await sql(removeResetsStatement, [organizationId]);
+  else await sql(removeResetsOfStatement, [organizationId, userId]);
 }
 
-const removeResetsStatement = 'delete from password_resets where organization_id = $1 and ($2::text is null or user_id = $2)';
+const removeResetsStatement = 'delete from password_resets where organization_id = $1';
+const removeResetsOfStatement = `${removeResetsStatement} and user_id = $2`;
 
 /** Ends the invitations that this administrator has made: a later activation or promotion restores none. */
 export async function removeInvitationsOf(sql: Sql, organizationId: string, creatorId: string): Promise<void> {
@@ -142,6 +144,7 @@ const removeInvitationsOfStatement = 'delete from invitations where organization
 export const invitationStatements = {
   removeInvitationsOfStatement,
   removeResetsStatement,
+  removeResetsOfStatement,
   addInvitationStatement,
   isUserEmailStatement,
   listInvitationsStatement,
