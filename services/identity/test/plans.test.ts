@@ -10,6 +10,7 @@ import { countCredentials, findCredential, listCredentials } from '../src/store/
 import { createCredentialUses } from '../src/store/credential-uses.ts';
 import { applicationById, credentialsById, keysByHash, revokeCredential, revokeCredentialsOf } from '../src/store/credentials.ts';
 import { entities } from '../src/store/entities.ts';
+import { createFormerHashes } from '../src/store/former-hashes.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { countUsers, findSelf, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
 
@@ -74,6 +75,11 @@ const steps: Record<string, () => Promise<unknown>> = {
     const uses = createCredentialUses(store as never);
     for (const id of ids('key_')) uses.record({ credentialId: id, organizationId });
     return uses.flush();
+  },
+  replaceHashes: async () => {
+    const hashes = createFormerHashes({ logger: { info: () => undefined } } as never, store as never);
+    for (const id of ids('app_')) hashes.record({ credentialId: id, former: `former_${id}`, present: `present_${id}` });
+    return hashes.flush();
   },
   listAudit: () => listAudit(store.sql, organizationId, 'live', unfiltered, undefined, 100),
   'listAudit of one target': () => listAudit(store.sql, organizationId, 'live', { ...unfiltered, target: 'agt_7' }, undefined, 100),

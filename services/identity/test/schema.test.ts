@@ -16,6 +16,7 @@ import { credentialListStatements } from '../src/store/credential-lists.ts';
 import { recordUses } from '../src/store/credential-uses.ts';
 import { credentialStatements } from '../src/store/credentials.ts';
 import { entities as coreEntities } from '../src/store/entities.ts';
+import { replaceHashes } from '../src/store/former-hashes.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { signingKeyStatements } from '../src/store/signing-keys.ts';
 import { userStatements } from '../src/store/users.ts';
@@ -69,6 +70,7 @@ test('every listed statement prepares against the migrated schema', async () => 
     ...credentialStatements,
     ...credentialListStatements,
     recordUses,
+    replaceHashes,
     ...signingKeyStatements,
     ...userStatements,
     ...passwordStatements,

@@ -23,7 +23,7 @@ export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
       const token = hashes.get(key.hash) as string;
       const present = keyedHash(token);
-      if (key.hash !== present) formerHashes.record(key.hash, present);
+      if (key.hash !== present) formerHashes.record({ credentialId: key.id, former: key.hash, present });
       verdicts.set(token, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
     }
   }

@@ -31,7 +31,8 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
     const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => timingSafeEqual(hash, Buffer.from(stored)));
     if (!client || client.revoked || !(isSecret(client.hash) || isSecret(client.previousHash))) throw new ServiceError('invalid_client');
     const present = deps.keyedHash(clientSecret);
-    if (isSecret(client.hash) && client.hash !== present) deps.formerHashes.record(client.hash, present);
+    if (isSecret(client.hash) && client.hash !== present)
+      deps.formerHashes.record({ credentialId: client.id, former: client.hash, present });
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
