@@ -3,6 +3,7 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { removeResets } from '../src/portal/store/invitations.ts';
+import { findProviderUsers, findUsersByEmail } from '../src/portal/store/passwords.ts';
 import { removeEnded } from '../src/portal/store/sessions.ts';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
 import { nextOrganization } from '../src/store/audit-verify.ts';
@@ -86,6 +87,9 @@ const steps: Record<string, () => Promise<unknown>> = {
   countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
   nextOrganization: () => nextOrganization(store.sql, organizationId),
   sweepIdempotency: () => sweepIdempotency(store.sql),
+  findUsersByEmail: () => findUsersByEmail(store.sql, 'u7@acme.example'),
+  'findProviderUsers of a linked account': () => findProviderUsers(store.sql, { issuer: 'i', subject: 's7', email: 'u7@acme.example' }),
+  'findProviderUsers of a new account': () => findProviderUsers(store.sql, { issuer: 'i', subject: 'new', email: 'u1000@acme.example' }),
   'removeResets of one user': () => removeResets(store.sql, organizationId, 'usr_7'),
   removeEnded: () => removeEnded(store.sql),
 };
@@ -93,6 +97,9 @@ const steps: Record<string, () => Promise<unknown>> = {
 /** Rows of the portal, of which one half has ended. */
 const portalEnd = `now() + case when n % 2 = 0 then interval '-1 second' else interval '1 hour' end`;
 const growPortal = [
+  `insert into passwords select 'org_a', 'usr_' || n, '', now() from generate_series(1, ${rows}) n`,
+  // The administrators have no account of the provider yet.
+  `insert into provider_accounts select 'org_a', 'usr_' || n, 'i', 's' || n, now() from generate_series(1, ${rows}) n where n % 1000 <> 0`,
   `insert into portal_sessions select 'org_a', 'ses_' || n, 'usr_' || n, 's' || n, 'password', '', '', now(), now(), ${portalEnd}, now() + interval '1 hour'
    from generate_series(1, ${rows}) n`,
   `insert into invitations select 'org_' || n, 'inv_' || n, '', '', 'member', 'i' || n, '', now(), ${portalEnd} from generate_series(1, ${rows}) n`,
@@ -109,7 +116,7 @@ const grow = [
   'alter table api_keys disable trigger user',
   'alter table oauth_clients disable trigger user',
   // One in a thousand is an administrator, and one in a thousand of the members is deactivated.
-  `insert into users select 'org_a', 'usr_' || n, 'person', '', '', case when n % 1000 = 0 then 'admin' else 'member' end,
+  `insert into users select 'org_a', 'usr_' || n, 'person', '', 'u' || n || '@acme.example', case when n % 1000 = 0 then 'admin' else 'member' end,
      case when n % 1000 = 1 then 'deactivated' else 'active' end, now() - n * interval '1 second', now() from generate_series(1, ${rows}) n`,
   `insert into api_keys (organization_id, id, environment, user_id, hash, hint, scopes, admin, created_at)
    select 'org_a', 'key_' || n, 'live', 'usr_' || 1 + n % 100, 'hash_' || n, '', '{}', false, now() from generate_series(1, ${rows}) n`,

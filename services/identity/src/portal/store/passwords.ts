@@ -85,14 +85,18 @@ export interface ProviderAccount {
 }
 
 // A user who is linked to another account of the provider is not signed in by the address: providers give addresses to other people.
+// Each condition has one index that fits: without statistics, one with `or` reads every account of the organization.
 const findProviderUsersStatement = `
   select ${columns}, true as "isLinked" ${from}
     join provider_accounts as account on account.organization_id = users.organization_id and account.user_id = users.id
   where account.issuer = $1 and account.subject = $2 and ${isPerson}
   union all
   (select ${columns}, false ${from} where lower(email) = lower($3) and email <> '' and ${isPerson}
-    and not exists (select 1 from provider_accounts as account where account.organization_id = users.organization_id and account.issuer = $1
-      and (account.user_id = users.id or account.subject = $2)) order by users.id limit $4)`;
+    and $1 <> all (array(select account.issuer from provider_accounts as account
+      where account.organization_id = users.organization_id and account.user_id = users.id))
+    and not exists (select 1 from provider_accounts as account
+      where account.organization_id = users.organization_id and account.issuer = $1 and account.subject = $2)
+    order by users.id limit $4)`;
 
 /** Links the account to the user, so that a later change of the address at the provider does not matter; false if it was linked before. */
 export async function linkProviderAccount(sql: Sql, user: SignInUser, { issuer, subject }: ProviderAccount): Promise<boolean> {
