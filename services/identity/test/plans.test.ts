@@ -2,7 +2,7 @@ import { migrate, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { removeResets } from '../src/portal/store/invitations.ts';
+import { listInvitationsOf, removeResets } from '../src/portal/store/invitations.ts';
 import { findProviderUsers, findUsersByEmail } from '../src/portal/store/passwords.ts';
 import { removeEnded } from '../src/portal/store/sessions.ts';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
@@ -90,6 +90,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   findUsersByEmail: () => findUsersByEmail(store.sql, 'u7@acme.example'),
   'findProviderUsers of a linked account': () => findProviderUsers(store.sql, { issuer: 'i', subject: 's7', email: 'u7@acme.example' }),
   'findProviderUsers of a new account': () => findProviderUsers(store.sql, { issuer: 'i', subject: 'new', email: 'u1000@acme.example' }),
+  listInvitations: () => listInvitationsOf(store.sql, organizationId, 200),
   'removeResets of one user': () => removeResets(store.sql, organizationId, 'usr_7'),
   removeEnded: () => removeEnded(store.sql),
 };
@@ -102,6 +103,8 @@ const growPortal = [
   `insert into provider_accounts select 'org_a', 'usr_' || n, 'i', 's' || n, now() from generate_series(1, ${rows}) n where n % 1000 <> 0`,
   `insert into portal_sessions select 'org_a', 'ses_' || n, 'usr_' || n, 's' || n, 'password', '', '', now(), now(), ${portalEnd}, now() + interval '1 hour'
    from generate_series(1, ${rows}) n`,
+  `insert into invitations select 'org_a', 'of_a_' || n, 'i' || n, '', 'member', 'of_a_' || n, 'usr_1000', now(), now() + interval '1 hour'
+   from generate_series(1, 200) n`,
   `insert into invitations select 'org_' || n, 'inv_' || n, '', '', 'member', 'i' || n, '', now(), ${portalEnd} from generate_series(1, ${rows}) n`,
   `insert into password_resets select 'org_a', 'usr_' || n, 'r' || n, now(), ${portalEnd} from generate_series(1, ${rows}) n`,
   `insert into organization_choices select 'c' || n, 'i', 's', '', ${portalEnd} from generate_series(1, ${rows}) n`,
