@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
 import { type BootedService, boot } from './boot.ts';
+import { outcomeBehind } from './portal-world.ts';
 
 let identity: BootedService;
 let database: Database;
@@ -299,6 +300,14 @@ describe('applications', () => {
       await expect(tokenOf(applicationId, secret)).rejects.toMatchObject({ code: 'invalid_client' });
     // Tokens of the second in which the old ones ended are refused as well. The pause would have outlasted it.
     await until('that second is over', async () => (await refusalOf(await tokenOf(applicationId, last))) === undefined);
+  });
+
+  test('get no token for a secret while its replacement commits, which would be one from after that', async () => {
+    const { application, clientSecret } = await issueApplication();
+    const clientId = application?.id ?? '';
+    // Tokens from before the present second will be refused.
+    const replace = `update oauth_clients set secret_hash = reverse(secret_hash), tokens_since = date_trunc('second', now()) where id = $1`;
+    expect(await outcomeBehind(identity.url, [[replace, clientId]], () => tokenOf(clientId, clientSecret))).toBe('invalid_client');
   });
 
   test('are changed, listed and revoked by administrators of their tenant only', async () => {

@@ -34,6 +34,34 @@ export const passwordRehash = (userId: string): Statements => [
 
 const findWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
+/** The outcome of work that reads before the statements are committed, and then waits for their locks; `second` begins behind it. */
+export async function outcomeBehind(
+  url: string,
+  statements: Statements,
+  work: () => Promise<unknown>,
+  second?: () => void,
+): Promise<string> {
+  const client = new Database({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('begin; set local search_path = identity');
+    for (const [statement, ...values] of statements) await client.query(statement, values);
+    let isOver = false;
+    const outcome = outcomeOf(work()).finally(() => {
+      isOver = true;
+    });
+    const wait = (count: number) =>
+      until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length >= count);
+    await wait(1);
+    second?.();
+    if (second) await wait(2);
+    await client.query('commit');
+    return await outcome;
+  } finally {
+    await client.end();
+  }
+}
+
 /** The identity service with a client that calls as the portal does, and organizations whose administrators can sign in. */
 export async function portalWorld(settings: Readonly<Record<string, string>> = {}) {
   const service = await boot(settings);
@@ -71,28 +99,8 @@ export async function portalWorld(settings: Readonly<Record<string, string>> = {
         await client.end();
       }
     },
-    /** The outcome of work that reads before the statements are committed, and then waits for their locks; `second` begins behind it. */
-    async outcomeBehind(statements: Statements, work: () => Promise<unknown>, second?: () => void): Promise<string> {
-      const client = new Database({ connectionString: service.url });
-      await client.connect();
-      try {
-        await client.query('begin; set local search_path = identity');
-        for (const [statement, ...values] of statements) await client.query(statement, values);
-        let isOver = false;
-        const outcome = outcomeOf(work()).finally(() => {
-          isOver = true;
-        });
-        const wait = (count: number) =>
-          until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length >= count);
-        await wait(1);
-        second?.();
-        if (second) await wait(2);
-        await client.query('commit');
-        return await outcome;
-      } finally {
-        await client.end();
-      }
-    },
+    outcomeBehind: (statements: Statements, work: () => Promise<unknown>, second?: () => void) =>
+      outcomeBehind(service.url, statements, work, second),
     async stop() {
       portal.close();
       await service.stop();

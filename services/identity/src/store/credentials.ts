@@ -47,7 +47,9 @@ const applications = `select ${columns}, credential.secret_hash as hash,
   extract(epoch from credential.tokens_since)::float8 as "tokensSince" from oauth_clients as credential ${joinOwner}`;
 
 const findKeysByHash = `${keys} where credential.hash = any($1)`;
-const findApplication = `${applications} where credential.id = $1`;
+// A rotation sets the time before which tokens are refused, and commits later. The lock waits for it, so that no secret proves a token from
+// after that time once it is replaced.
+const findApplication = `${applications} where credential.id = $1 for share of credential`;
 const findCredentials = `${keys} where credential.id = any($1) union all ${applications} where credential.id = any($1)`;
 
 const limitScopes = (rows: StoredCredential[]): StoredCredential[] => rows.map((row) => ({ ...row, scopes: cutToRole(row.scopes, row) }));
