@@ -19,6 +19,13 @@ afterAll(() => world?.stop());
 
 const newPassword = 'a quite different phrase';
 
+/** The end of every session of a user, as identity makes it. */
+const endOfSessions = (userId: string) =>
+  [
+    [lockUser, userId],
+    ['delete from portal_sessions where user_id = $1', userId],
+  ] as const;
+
 describe('a password', () => {
   test('is changed by a user who gives the present one, which ends the other sessions', async () => {
     const { portal } = world;
@@ -135,6 +142,14 @@ describe('an invitation', () => {
     expect(await world.database('select 1 from identity.invitations where created_by = $1', [userId])).toEqual([]);
   });
 
+  test('is not made after the session that asks for it has ended', async () => {
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const invite = () => world.portal.createInvitation({ sessionToken, email: `ended-${email}`, role: 'admin' });
+    expect(await world.outcomeBehind(endOfSessions(userId), invite)).toBe('unauthorized');
+    expect(await world.database('select 1 from identity.invitations where created_by = $1', [userId])).toEqual([]);
+  });
+
   test('is accepted while its maker is demoted: neither change fails for the other', async () => {
     const { email, organizationId, userId } = await world.makeOrganization();
     const { portal, service } = world;
@@ -210,8 +225,7 @@ describe('a change that was confirmed with a password has no effect after the pa
   test.each(Object.entries(works))('nor after the session has ended: %s', async (name, work) => {
     const { userId, sessionToken, stored } = await makeUser(name);
     const before = await stored();
-    const end = ['delete from portal_sessions where user_id = $1', userId] as const;
-    expect(await world.outcomeBehind([[lockUser, userId], end], () => work(sessionToken))).toBe('unauthorized');
+    expect(await world.outcomeBehind(endOfSessions(userId), () => work(sessionToken))).toBe('unauthorized');
     expect(await stored()).toEqual(before);
   });
 
@@ -267,6 +281,12 @@ describe('a link to set a password', () => {
     const { sessionToken } = colleague;
     const outcome = await world.outcomeBehind([demotion], () => world.portal.createPasswordReset({ sessionToken, userId }));
     expect(outcome).toBe('admin_required');
+  });
+
+  test('is not made after the session that asks for it has ended', async () => {
+    const { userId, colleague } = await makeTeam();
+    const create = () => world.portal.createPasswordReset({ sessionToken: colleague.sessionToken, userId });
+    expect(await world.outcomeBehind(endOfSessions(colleague.userId), create)).toBe('unauthorized');
   });
 });
 

@@ -59,7 +59,7 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       role: checkRole(role),
     };
     await store.transaction(async ({ sql }) => {
-      // A demotion waits for this invitation, and removes it.
+      // A demotion waits for this invitation, and removes it. An end of the session waits as well: who has ended it sees every invitation.
       await lockAdministrator(sql, session);
       if (await isUserEmail(sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
       if ((await listInvitationsOf(sql, organizationId, invitationsAtMost)).length >= invitationsAtMost)

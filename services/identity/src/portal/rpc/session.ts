@@ -6,7 +6,15 @@ import { makeRandomText } from '../../domain/secrets.ts';
 import { lockActiveUser, lockSignInOf } from '../../store/users.ts';
 import { removeResets } from '../store/invitations.ts';
 import { type SignInUser, savePassword } from '../store/passwords.ts';
-import { addSession, endSessionOf, endSessionsOf, findSession, type SessionMethod, type SessionRow } from '../store/sessions.ts';
+import {
+  addSession,
+  endSessionOf,
+  endSessionsOf,
+  findSession,
+  lockSession,
+  type SessionMethod,
+  type SessionRow,
+} from '../store/sessions.ts';
 import { removeUnconfirmed } from '../store/two-factors.ts';
 
 /** The portal itself: it proves for whom it calls with the token of a session, and can act for no other user. */
@@ -30,9 +38,10 @@ export async function requireAdministrator(deps: IdentityDeps, sessionToken: str
   return session;
 }
 
-/** Throws if the user is no administrator any more. The lock makes a demotion wait for the transaction. */
-export async function lockAdministrator(sql: Transaction['sql'], { organizationId, userId }: SessionRow): Promise<void> {
-  if ((await lockActiveUser(sql, organizationId, userId)) !== 'admin') throw administratorsOnly();
+/** Throws if the user is no administrator any more, or the session has ended. The locks make a demotion and that end wait for the transaction. */
+export async function lockAdministrator(sql: Transaction['sql'], session: SessionRow): Promise<void> {
+  if ((await lockActiveUser(sql, session.organizationId, session.userId)) !== 'admin') throw administratorsOnly();
+  if (!(await lockSession(sql, session))) throw new ServiceError('unauthorized');
 }
 
 const administratorsOnly = () => new ServiceError('admin_required', { message: 'Only administrators may do this.' });
