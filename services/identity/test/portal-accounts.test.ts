@@ -346,6 +346,17 @@ describe('two-factor authentication', () => {
     expect(await outcomeOf(world.signIn(email, { password: newPassword }))).toBe('ok');
   });
 
+  test('is not turned on after the session that asks for it has ended', async () => {
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const secret = secretOf((await world.portal.beginTwoFactor({ sessionToken, password })).secret);
+    const confirm = () => world.portal.confirmTwoFactor({ sessionToken, code: codeOf(secret, stepAt(Date.now())) });
+    // A row of the factor that is locked as well, so that a confirmation which does not wait for the user waits for this.
+    const lock = ['select 1 from two_factors where user_id = $1 for update', userId] as const;
+    expect(await world.outcomeBehind([...endOfSessions(userId), lock], confirm)).toBe('unauthorized');
+    expect(await outcomeOf(world.signIn(email))).toBe('ok');
+  });
+
   test('codes cannot be tried from many addresses', async () => {
     const { portal } = world;
     const { email } = await world.makeOrganization();

@@ -66,9 +66,14 @@ export async function lockConfirmedUser(
   user: SignInUser,
   { param }: Pick<Confirmation, 'param'>,
 ): Promise<void> {
-  await lockSignInOf(sql, user.organizationId, user.userId);
-  if (!(await lockSession(sql, session))) throw new ServiceError('unauthorized');
+  await lockSessionUser(sql, session);
   if (!(await hasSamePassword(sql, user))) throw notThePassword(param);
+}
+
+/** Locks the user of the session, as every change of how the user signs in, and throws if the session has ended. */
+export async function lockSessionUser(sql: Transaction['sql'], session: SessionRow): Promise<void> {
+  await lockSignInOf(sql, session.organizationId, session.userId);
+  if (!(await lockSession(sql, session))) throw new ServiceError('unauthorized');
 }
 
 /** Ends every other session of the user, and answers when they are refused everywhere. */

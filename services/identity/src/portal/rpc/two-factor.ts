@@ -16,7 +16,7 @@ import {
   takeStep,
   twoFactorContext,
 } from '../store/two-factors.ts';
-import { confirmUser, lockConfirmedUser } from './passwords.ts';
+import { confirmUser, lockConfirmedUser, lockSessionUser } from './passwords.ts';
 import { actorOf, portal, requireSession, tooMany } from './session.ts';
 
 const secretBytes = 20;
@@ -97,6 +97,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
     const hashes = codes.map((each) => keyedHash(recoveryText(session, each)));
     await store.transaction(async ({ sql }) => {
+      await lockSessionUser(sql, session);
       if (!(await confirm(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
       await forgetAttempts(sql, attempts);
