@@ -108,6 +108,31 @@ describe('an invitation', () => {
     expect((await portal.listInvitations({ sessionToken })).invitations).toHaveLength(1);
   });
 
+  test('is one of at most 200 of its organization, also when two are made at once', async () => {
+    const { portal } = world;
+    const { email, organizationId, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    await world.database(
+      `insert into identity.invitations (organization_id, id, email, name, role, token_hash, created_by, created_at, expires_at)
+       select $1, 'inv_many_' || n, 'many' || n || '@acme.example', '', 'member', 'many ' || n, $2, now(), now() + interval '1 hour'
+       from generate_series(1, 199) n`,
+      [organizationId, userId],
+    );
+    const invite = (to: string) => portal.createInvitation({ sessionToken, email: to, role: 'member' });
+    let second: Promise<string> | undefined;
+    const first = await world.outcomeBehind(
+      [['lock table invitations in share mode']],
+      () => invite('first@acme.example'),
+      () => {
+        second = outcomeOf(invite('second@acme.example'));
+      },
+    );
+    expect([first, await second].sort()).toEqual(['credential_limit_reached', 'ok']);
+    // It takes the place of the one before.
+    expect(await outcomeOf(invite('many1@acme.example'))).toBe('ok');
+    expect((await portal.listInvitations({ sessionToken })).invitations).toHaveLength(200);
+  });
+
   test('is not used up by a name that is refused', async () => {
     const { portal } = world;
     const sessionToken = await world.signIn((await world.makeOrganization()).email);

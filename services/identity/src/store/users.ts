@@ -111,13 +111,18 @@ const countUsersStatement = `
  * Service users do not count: an application cannot manage an organization.
  */
 export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
-  await sql(lockOrganization, [organizationId]);
+  await lockOrganization(sql, organizationId);
   await sql(lockUserAlone, [organizationId, userId]);
   return (await sql(findOtherAdmin, [organizationId, userId])).length > 0;
 }
 
+/** Holds a lock against every such lock of this organization. Take it before locks of users. */
+export async function lockOrganization(sql: Sql, organizationId: string): Promise<void> {
+  await sql(lockOrganizationStatement, [organizationId]);
+}
+
 /** Not `for update`: a new user refers to the organization, and two requests with the same e-mail address would wait for each other. */
-const lockOrganization = 'select 1 from organizations where id = $1 for no key update';
+const lockOrganizationStatement = 'select 1 from organizations where id = $1 for no key update';
 const findOtherAdmin = `
   select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`;
 
@@ -145,7 +150,7 @@ export const userStatements = {
   findUsersStatement,
   findSelfStatement,
   countUsersStatement,
-  lockOrganization,
+  lockOrganization: lockOrganizationStatement,
   findOtherAdmin,
   lockUser,
   lockUserAlone,

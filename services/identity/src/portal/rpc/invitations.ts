@@ -5,7 +5,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
 import { addUser } from '../../rpc/users.ts';
-import { lockActiveUser, lockSignInOf } from '../../store/users.ts';
+import { lockActiveUser, lockOrganization, lockSignInOf } from '../../store/users.ts';
 import {
   addInvitation,
   addReset,
@@ -59,14 +59,16 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       role: checkRole(role),
     };
     await store.transaction(async ({ sql }) => {
+      // Two invitations cannot both be the last.
+      await lockOrganization(sql, organizationId);
       // A demotion waits for this invitation, and removes it. An end of the session waits as well: who has ended it sees every invitation.
       await lockAdministrator(sql, session);
       if (await isUserEmail(sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
-      if ((await listInvitationsOf(sql, organizationId, invitationsAtMost)).length >= invitationsAtMost)
+      await addInvitation(sql, { ...facts, tokenHash: keyedHash(token), createdBy: session.userId, lifetimeSeconds: invitationSeconds });
+      if ((await listInvitationsOf(sql, organizationId, invitationsAtMost + 1)).length > invitationsAtMost)
         throw new ServiceError('credential_limit_reached', {
           message: `At most ${invitationsAtMost} invitations can be open. Withdraw one.`,
         });
-      await addInvitation(sql, { ...facts, tokenHash: keyedHash(token), createdBy: session.userId, lifetimeSeconds: invitationSeconds });
       await writeAudit(sql, call, {
         action: 'invitation.created',
         organizationId,
