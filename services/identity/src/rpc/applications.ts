@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, cutToRole, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isoTime, once, type Transaction, writeAudit } from '@agent-service/store';
+import { isoTime, type Transaction, writeAudit } from '@agent-service/store';
 import { LockMode } from '@agent-service/store/entities';
 import type { IdentityDeps } from '../deps.ts';
 import { makeClientSecret } from '../domain/secrets.ts';
 import type { CredentialDetail } from '../store/credential-lists.ts';
 import { OauthClient } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
+import { changeAs } from './caller.ts';
 import { addApplication } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, grantScopesOf, requireScopes } from './input.ts';
 import { checkLimit, listPage, managers, requireCredential, secretContext, toTimes } from './keys.ts';
@@ -32,19 +33,15 @@ const needsUser =
   'A credential of the test environment cannot add a service user, because users belong to both environments. Name the user of the application.';
 
 /** Registers an application in the caller's environment. Without a user it gets a service user of its own, who is charged. */
-export const issueOauthApplication = ({
-  store,
-  keyedHash,
-  cipher,
-  auditRelay,
-}: IdentityDeps): RpcOf<'identity', 'issueOauthApplication'> => ({
+export const issueOauthApplication = (deps: IdentityDeps): RpcOf<'identity', 'issueOauthApplication'> => ({
   allow: managers,
   async handle({ userId, ...request }, call) {
+    const { keyedHash, cipher, auditRelay } = deps;
     const { organizationId, environment } = call.tenant;
     const name = checkName(request.name);
     if (userId === '' && environment === 'test') throw new ServiceError('invalid_request', { message: needsUser, param: 'user_id' });
     const clientSecret = makeClientSecret(randomBytes);
-    const stored = await once(store, call, async (transaction) => {
+    const stored = await changeAs(deps, call, async (transaction) => {
       const role = userId === '' ? '' : await lockActiveUser(transaction.sql, organizationId, userId);
       const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
       const application = { organizationId, environment, userId, name, scopes, secretHash: keyedHash(clientSecret) };
@@ -59,15 +56,12 @@ export const issueOauthApplication = ({
   },
 });
 
-export const updateOauthApplication = ({
-  store,
-  auditRelay,
-  waitForRevocation,
-}: IdentityDeps): RpcOf<'identity', 'updateOauthApplication'> => ({
+export const updateOauthApplication = (deps: IdentityDeps): RpcOf<'identity', 'updateOauthApplication'> => ({
   allow: managers,
   async handle({ applicationId: id, name, scopes }, call) {
+    const { auditRelay, waitForRevocation } = deps;
     const { organizationId, environment } = call.tenant;
-    const response = await once(store, call, async (transaction) => {
+    const response = await changeAs(deps, call, async (transaction) => {
       const { em, sql } = transaction;
       const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
       const changes = {
@@ -88,37 +82,37 @@ export const updateOauthApplication = ({
 });
 
 /** The client id stays. Without an overlap the tokens issued so far end with the old secret. */
-export const rotateOauthSecret = ({
-  store,
-  keyedHash,
-  cipher,
-  auditRelay,
-  waitForRevocation,
-}: IdentityDeps): RpcOf<'identity', 'rotateOauthSecret'> => ({
+export const rotateOauthSecret = (deps: IdentityDeps): RpcOf<'identity', 'rotateOauthSecret'> => ({
   allow: managers,
   async handle({ applicationId: id, previousValidSeconds }, call) {
+    const { keyedHash, cipher, auditRelay, waitForRevocation } = deps;
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
     const { organizationId, environment } = call.tenant;
     const clientSecret = makeClientSecret(randomBytes);
-    const stored = await once(store, call, async (transaction) => {
-      const { em, sql } = transaction;
-      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
-      requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
-      const now = processClock.now();
-      em.assign(application, {
-        secretHash: keyedHash(clientSecret),
-        previousSecretHash: overlapMs > 0 ? application.secretHash : null,
-        previousSecretUntil: overlapMs > 0 ? new Date(now + overlapMs) : null,
-        // Tokens are issued in whole seconds: the one that has begun counts as before.
-        ...(overlapMs === 0 && { tokensSince: new Date((Math.floor(now / 1_000) + 1) * 1_000) }),
-      });
-      await em.flush();
-      const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
-      const target = { type: 'oauth_client', id };
-      await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
-      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
-      return { application: await readApplication(transaction, call, id), sealedSecret };
-    });
+    const stored = await changeAs(
+      deps,
+      call,
+      async (transaction) => {
+        const { em, sql } = transaction;
+        const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
+        requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
+        const now = processClock.now();
+        em.assign(application, {
+          secretHash: keyedHash(clientSecret),
+          previousSecretHash: overlapMs > 0 ? application.secretHash : null,
+          previousSecretUntil: overlapMs > 0 ? new Date(now + overlapMs) : null,
+          // Tokens are issued in whole seconds: the one that has begun counts as before.
+          ...(overlapMs === 0 && { tokensSince: new Date((Math.floor(now / 1_000) + 1) * 1_000) }),
+        });
+        await em.flush();
+        const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
+        const target = { type: 'oauth_client', id };
+        await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
+        const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+        return { application: await readApplication(transaction, call, id), sealedSecret };
+      },
+      id,
+    );
     auditRelay.nudge();
     if (overlapMs === 0) await waitForRevocation(0);
     return { application: stored.application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, id)) };

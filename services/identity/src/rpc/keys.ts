@@ -1,6 +1,6 @@
 import { type Call, callersAndOperators, cutToRole, type Role, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isoTime, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
 import { type InferEntity, LockMode } from '@agent-service/store/entities';
 import type { IdentityDeps } from '../deps.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../store/credential-lists.ts';
 import { ApiKey } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
+import { changeAs } from './caller.ts';
 import { addKey } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
 
@@ -67,15 +68,16 @@ export async function requireCredential({ sql }: Pick<Transaction, 'sql'>, kind:
 }
 
 /** Creates a key for the caller or another user of the organization, in the caller's environment. */
-export const issueKey = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'issueKey'> => ({
+export const issueKey = (deps: IdentityDeps): RpcOf<'identity', 'issueKey'> => ({
   allow: managers,
   async handle({ admin, ...request }, call) {
+    const { keyedHash, cipher, auditRelay } = deps;
     const { organizationId, environment } = call.tenant;
     const userId = request.userId || call.tenant.userId;
     const name = checkName(request.name);
     const tokenTtlSeconds = checkTtl(request.tokenTtlSeconds);
     // The outcome that is stored under an Idempotency-Key has the sealed key, and each repeated request opens it.
-    const stored = await once(store, call, async (transaction) => {
+    const stored = await changeAs(deps, call, async (transaction) => {
       const role = await lockOwner(transaction, organizationId, userId);
       if (admin && role !== 'admin') throw new ServiceError('invalid_request', { message: adminOfMember, param: 'admin' });
       const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
@@ -109,11 +111,12 @@ export async function checkLimit({ sql }: Transaction, kind: CredentialKind, ten
 const readKey = async (transaction: Pick<Transaction, 'sql'>, call: Call, keyId: string) =>
   toKey(await requireCredential(transaction, 'api_key', call, keyId));
 
-export const updateKey = ({ store, auditRelay, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
+export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
   allow: managers,
   async handle({ keyId, name, scopes, tokenTtlSeconds }, call) {
+    const { auditRelay, waitForRevocation } = deps;
     const { organizationId, environment } = call.tenant;
-    const response = await once(store, call, async (transaction) => {
+    const response = await changeAs(deps, call, async (transaction) => {
       const { em, sql } = transaction;
       const { key, role } = await lockActiveKey(transaction, call.tenant, keyId);
       const changes = {
@@ -157,35 +160,41 @@ function checkNotEnded({ revokedAt, replacedBy }: Pick<InferEntity<typeof ApiKey
 }
 
 /** The new key has an id of its own, so that tokens made from the old one end with it. */
-export const rotateKey = ({ store, keyedHash, cipher, auditRelay, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'rotateKey'> => ({
+export const rotateKey = (deps: IdentityDeps): RpcOf<'identity', 'rotateKey'> => ({
   allow: managers,
   async handle({ keyId, previousValidSeconds }, call) {
+    const { keyedHash, cipher, auditRelay, waitForRevocation } = deps;
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
     const { organizationId, environment } = call.tenant;
-    const stored = await once(store, call, async (transaction) => {
-      const { key: old, role } = await lockActiveKey(transaction, call.tenant, keyId);
-      const { userId, name, admin, tokenTtlSeconds = null } = old;
-      const scopes = cutToRole(old.scopes, { role, environment });
-      requireScopes(scopes, call.tenant);
-      const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
-      const added = await addKey(transaction, call, keyedHash, key);
-      old.replacedBy = added.keyId;
-      old.revokedAt = new Date(processClock.now() + overlapMs);
-      old.endsLater = overlapMs > 0;
-      await transaction.em.flush();
-      await writeAudit(transaction.sql, call, {
-        action: 'key.rotated',
-        organizationId,
-        environment,
-        target: { type: 'key', id: keyId },
-        changes: { replaced_by: added.keyId, ends_at: old.revokedAt },
-      });
-      return {
-        key: await readKey(transaction, call, added.keyId),
-        previousEndsAt: old.revokedAt.toISOString(),
-        sealedSecret: cipher.encrypt(added.apiKey, secretContext(call.tenant, added.keyId)),
-      };
-    });
+    const stored = await changeAs(
+      deps,
+      call,
+      async (transaction) => {
+        const { key: old, role } = await lockActiveKey(transaction, call.tenant, keyId);
+        const { userId, name, admin, tokenTtlSeconds = null } = old;
+        const scopes = cutToRole(old.scopes, { role, environment });
+        requireScopes(scopes, call.tenant);
+        const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
+        const added = await addKey(transaction, call, keyedHash, key);
+        old.replacedBy = added.keyId;
+        old.revokedAt = new Date(processClock.now() + overlapMs);
+        old.endsLater = overlapMs > 0;
+        await transaction.em.flush();
+        await writeAudit(transaction.sql, call, {
+          action: 'key.rotated',
+          organizationId,
+          environment,
+          target: { type: 'key', id: keyId },
+          changes: { replaced_by: added.keyId, ends_at: old.revokedAt },
+        });
+        return {
+          key: await readKey(transaction, call, added.keyId),
+          previousEndsAt: old.revokedAt.toISOString(),
+          sealedSecret: cipher.encrypt(added.apiKey, secretContext(call.tenant, added.keyId)),
+        };
+      },
+      keyId,
+    );
     auditRelay.nudge();
     if (overlapMs === 0) await waitForRevocation(0);
     const { key, previousEndsAt } = stored;

@@ -1,12 +1,12 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, callers, checkId, operators, type Principal, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, callers, checkId, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { grantScopes } from '../domain/tokens.ts';
-import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
-import { applicationById, type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
+import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
+import { credentialOf, isRevoked, type ParentToken, parentTokenOf } from './caller.ts';
 
 export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
@@ -54,7 +54,7 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
   async handle({ agentId, expiresIn }, call) {
     const { endsAt, parent } = parentTokenOf(call.tenant);
     const provenAt = processClock.now();
-    const credential = await credentialOf(deps, call.tenant);
+    const credential = await credentialOf(deps.store.sql, call.tenant);
     if (!credential || isRevoked(credential, parent)) throw new ServiceError('token_revoked');
     const tokenSeconds = endsAt - processClock.now() / 1_000;
     const left = Math.floor(Math.min(tokenSeconds, (credential.endsInMs ?? Number.POSITIVE_INFINITY) / 1_000));
@@ -72,32 +72,6 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
     });
   },
 });
-
-interface ParentToken {
-  /** In seconds since 1970. */
-  readonly issuedAt: number;
-  readonly kid: string;
-}
-
-/** The token of the caller; without a parent for a key, and for a token that a gateway of the version before has authenticated. */
-function parentTokenOf({ tokenEndsAt = '0', tokenIssuedAt = '0', tokenKid = '' }: Principal) {
-  return {
-    endsAt: tokenEndsAt === '0' ? Number.POSITIVE_INFINITY : Number(tokenEndsAt),
-    parent: tokenIssuedAt === '0' ? undefined : { issuedAt: Number(tokenIssuedAt), kid: tokenKid },
-  };
-}
-
-type ParentCredential = Credential & { readonly tokensSince: number | null };
-
-/** The gateway may have authenticated the caller a moment before a revocation, or a rotation that ended the tokens issued so far. */
-const isRevoked = ({ revoked, tokensSince }: ParentCredential, parent: ParentToken | undefined): boolean =>
-  revoked || (parent !== undefined && parent.issuedAt < (tokensSince ?? 0));
-
-async function credentialOf({ store }: IdentityDeps, { credentialId, environment }: Principal): Promise<ParentCredential | undefined> {
-  if (!isSessionId(credentialId)) return (await credentialsById(store.sql, [credentialId]))[0];
-  const [session] = await sessionsById(store.sql, [credentialId]);
-  return session && sessionCredential(session, environment);
-}
 
 function tooLong(maxSeconds: number): ServiceError {
   const message = `expires_in must be from 1 to ${Math.max(1, maxSeconds)}: the token cannot outlive the credential that it is made with.`;

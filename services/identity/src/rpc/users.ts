@@ -10,7 +10,7 @@ import {
   services,
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isViolation, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
+import { isViolation, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
 import {
@@ -40,17 +40,19 @@ import {
   type UserEvents,
   type UserKey,
 } from '../store/users.ts';
+import { changeAs } from './caller.ts';
 import { checkEmail, checkName, checkRole } from './input.ts';
 
 const lookUpsABatch = 100;
 const lookUpBatches = 2;
-export const createUser = ({ store, auditRelay, events }: IdentityDeps): RpcOf<'identity', 'createUser'> => ({
+export const createUser = (deps: IdentityDeps): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
+    const { auditRelay, events } = deps;
     const { organizationId } = call.tenant;
     const user = { name: checkName(name), email: checkEmail(email), role: checkRole(role || 'member') };
     if (user.role === 'admin') requireAdministrator(call);
-    const response = await once(store, call, async (transaction) => {
+    const response = await changeAs(deps, call, async (transaction) => {
       const added = await addUser(transaction, call, { ...user, organizationId, kind: 'person' });
       await events.addRegistered(transaction.sql, organizationId, added);
       return { user: added };
@@ -162,12 +164,13 @@ const needsAdminKey =
 const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
 
 /** Changes a user. A deactivation revokes the user's credentials. A change that ends access answers when it is effective everywhere. */
-export const updateUser = ({ store, auditRelay, events, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
+export const updateUser = (deps: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
+    const { auditRelay, events, waitForRevocation } = deps;
     const fields = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);
     const changes = Object.fromEntries(fields) as UserChanges;
-    const response = await once(store, call, (transaction) => changeUser(transaction, call, events, userId, changes));
+    const response = await changeAs(deps, call, (transaction) => changeUser(transaction, call, events, userId, changes));
     auditRelay.nudge();
     events.nudge();
     if (changes.status === 'deactivated' || changes.role === 'member' || changes.email !== undefined) await waitForRevocation(0);

@@ -1,0 +1,79 @@
+import type { Principal } from '@agent-service/contracts';
+import { withDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type BootedService, boot } from './boot.ts';
+import { lockUser, outcomeBehind } from './portal-world.ts';
+
+let identity: BootedService;
+let admin: Principal;
+let member: string;
+beforeAll(async () => {
+  identity = await boot();
+  const { liveApiKey } = await identity.operator.createOrganization({ name: 'Acme' });
+  admin = await principalOf(liveApiKey);
+  const { user } = await identity.as(admin, () => identity.gateway.createUser({ name: 'Member', email: 'member@acme.example' }));
+  member = user?.id ?? '';
+});
+afterAll(() => identity?.stop());
+
+async function principalOf(token: string): Promise<Principal> {
+  const { results } = await identity.gateway.authenticate({ tokens: [token] });
+  return results[0]?.principal as Principal;
+}
+
+/** A key of the administrator, and a key and an application of the member. */
+async function makeCredentials() {
+  const { gateway } = identity;
+  const issueKey = (userId: string, isAdmin: boolean) =>
+    identity.as(admin, () => gateway.issueKey({ name: 'Key', userId, admin: isAdmin }));
+  const { application } = await identity.as(admin, () => gateway.issueOauthApplication({ name: 'Application', userId: member }));
+  const caller = await principalOf((await issueKey(admin.userId, true)).apiKey);
+  return { caller, keyId: (await issueKey(member, false)).key?.id ?? '', applicationId: application?.id ?? '' };
+}
+type Credentials = Awaited<ReturnType<typeof makeCredentials>>;
+
+const lockOfMember = (): readonly [string, string] => [lockUser, member];
+/** Each waits for the lock of the member, except that a new user waits for the counter of users. */
+const changes: Readonly<Record<string, (gateway: BootedService['gateway'], created: Credentials) => Promise<unknown>>> = {
+  issueKey: (gateway) => gateway.issueKey({ name: 'Late', userId: member }),
+  updateKey: (gateway, { keyId }) => gateway.updateKey({ keyId, name: 'Late' }),
+  rotateKey: (gateway, { keyId }) => gateway.rotateKey({ keyId }),
+  issueOauthApplication: (gateway) => gateway.issueOauthApplication({ name: 'Late', userId: member }),
+  updateOauthApplication: (gateway, { applicationId }) => gateway.updateOauthApplication({ applicationId, name: 'Late' }),
+  rotateOauthSecret: (gateway, { applicationId }) => gateway.rotateOauthSecret({ applicationId }),
+  updateUser: (gateway) => gateway.updateUser({ userId: member, name: 'Late' }),
+  createUser: (gateway) => gateway.createUser({ name: 'Late', email: 'late@acme.example' }),
+};
+
+const query = (statement: string, values: unknown[] = []) =>
+  withDatabase(identity.url, async (client) => {
+    await client.query('set search_path = identity');
+    return (await client.query(statement, values)).rows;
+  });
+
+const readState = () =>
+  query(`select id, name from users union all select id, name from api_keys union all select id, name from oauth_clients order by id`);
+
+describe('a change that waited until the credential of its caller was revoked has no effect', () => {
+  test.each(Object.entries(changes))('%s', async (name, change) => {
+    const created = await makeCredentials();
+    const before = await readState();
+    const lock = name === 'createUser' ? ([`select 1 from user_counts where role = 'member' for update`] as const) : lockOfMember();
+    const revocation = [lock, ['update api_keys set revoked_at = clock_timestamp() where id = $1', created.caller.credentialId]] as const;
+    const work = () => identity.as(created.caller, () => change(identity.gateway, created));
+    expect(await outcomeBehind(identity.url, revocation, work)).toBe('token_revoked');
+    expect(await readState()).toEqual(before);
+  });
+
+  test('nor does one whose caller was demoted, and a key can rotate itself', async () => {
+    const { caller } = await makeCredentials();
+    const { gateway, operator } = identity;
+    const { keyId } = await operator.createKey({ organizationId: admin.organizationId, userId: member, environment: 'live' });
+    const demotion = [lockOfMember(), [`update users set role = 'member' where id = $1`, caller.userId]] as const;
+    const work = () => identity.as(caller, () => gateway.updateKey({ keyId, name: 'Late' }));
+    expect(await outcomeBehind(identity.url, demotion, work)).toBe('admin_required');
+    await query(`update users set role = 'admin' where id = $1`, [caller.userId]);
+    const rotated = await identity.as(caller, () => gateway.rotateKey({ keyId: caller.credentialId, previousValidSeconds: 0 }));
+    expect(rotated.apiKey).not.toBe('');
+  });
+});
