@@ -122,6 +122,27 @@ describe('a session', () => {
     expect(await outcomeOf(portal.resumeSession({ sessionToken: second }))).toBe('unauthorized');
   });
 
+  test('is one of at most twenty also where two are opened at once', async () => {
+    const { email, organizationId, userId } = await world.makeOrganization();
+    await world.database(
+      `insert into identity.portal_sessions
+         (organization_id, id, user_id, token_hash, method, address, user_agent, created_at, last_used_at, ends_at, expires_at)
+       select $1, 'ses_many_' || n, $2, 'many ' || n, 'password', '', '', now(), now() - n * interval '1 minute', now() + interval '1 hour',
+         now() + interval '1 hour' from generate_series(1, 20) n`,
+      [organizationId, userId],
+    );
+    let second: Promise<string> | undefined;
+    const first = await world.outcomeBehind(
+      [[`select 1 from portal_sessions where id = 'ses_many_20' for update`]],
+      () => world.signIn(email),
+      () => {
+        second = outcomeOf(world.signIn(email));
+      },
+    );
+    expect([first, await second]).toEqual(['ok', 'ok']);
+    expect(await world.database('select 1 from identity.portal_sessions where user_id = $1', [userId])).toHaveLength(20);
+  });
+
   test('is stored as a hash only', async () => {
     const { email } = await world.makeOrganization();
     const token = await world.signIn(email);

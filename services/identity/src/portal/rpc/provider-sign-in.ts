@@ -3,7 +3,7 @@ import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
-import { lockActiveUser } from '../../store/users.ts';
+import { lockSignInOf } from '../../store/users.ts';
 import { addChoice, findChoice, takeChoice } from '../store/organization-choices.ts';
 import { findProviderUsers, linkProviderAccount, type ProviderAccount } from '../store/passwords.ts';
 import { claimOnce } from '../store/sign-in-limits.ts';
@@ -85,7 +85,7 @@ async function open(
       const account = await takeAccount(sql);
       const findUser = async () => (await findProviderUsers(sql, account)).find((user) => user.organizationId === organizationId);
       const candidate = await findUser();
-      if (candidate) await lockActiveUser(sql, candidate.organizationId, candidate.userId);
+      if (candidate) await lockSignInOf(sql, candidate.organizationId, candidate.userId);
       // Read again behind the lock: a change of the address that committed before it ends links and sessions, and did not see these.
       const user = candidate && (await findUser());
       if (!user || user.userId !== candidate.userId)

@@ -94,7 +94,8 @@ export async function openSession(
   { method, client, previousToken }: Opening,
 ): Promise<string> {
   const { organizationId, userId } = user;
-  await lockActiveUser(sql, organizationId, userId);
+  // Sessions of one user are opened one after the other, so that each counts those before it.
+  await lockSignInOf(sql, organizationId, userId);
   const token = makeRandomText(tokenCharacters, randomBytes);
   const id = newId('ses');
   const address = (client?.address ?? '').slice(0, longestAddress);
