@@ -1,4 +1,5 @@
 // Node's environment for test files. Jest compiles every module again for each test file: here a worker compiles it once, and V8 keeps what later files need.
+const { PerformanceObserver } = require('node:perf_hooks');
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
@@ -15,8 +16,9 @@ function codeOf(file, source) {
   return known?.source === source ? known.code : undefined;
 }
 
+/** Keeps a copy: the code itself belongs to the test file, with all of its variables. */
 function keep(file, source, code) {
-  if (code !== undefined && isLoadedAgain(file)) compiled.set(file, { source, code });
+  if (code !== undefined && isLoadedAgain(file)) compiled.set(file, { source, code: Buffer.from(code) });
 }
 
 vm.SourceTextModule = new Proxy(SourceTextModule, {
@@ -44,4 +46,33 @@ vm.compileFunction = (source, parameters, options) => {
   return result;
 };
 
-module.exports = TestEnvironment;
+/** Those that the present test file has started. */
+const observers = new Set();
+const { observe } = PerformanceObserver.prototype;
+
+PerformanceObserver.prototype.observe = function (...options) {
+  observers.add(this);
+  observe.apply(this, options);
+};
+
+/** Ends what would keep all variables of a past test file: a process in it observes collections of garbage and flushes its log for ever. */
+module.exports = class extends TestEnvironment {
+  #intervals = new Set();
+
+  constructor(...options) {
+    super(...options);
+    const { setInterval } = this.global;
+    this.global.setInterval = (...parameters) => {
+      const interval = setInterval(...parameters);
+      this.#intervals.add(interval);
+      return interval;
+    };
+  }
+
+  async teardown() {
+    for (const interval of this.#intervals) clearInterval(interval);
+    for (const observer of observers) observer.disconnect();
+    observers.clear();
+    await super.teardown();
+  }
+};
