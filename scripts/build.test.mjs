@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { removeOldBuilds } from './build/builds.mjs';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('./build.mjs', import.meta.url));
@@ -14,10 +15,25 @@ const root = dirname(dirname(script));
 const buildOfSources = async () => (await run(process.execPath, [script])).stdout.trim();
 
 test('builds at the same time find the same folder, complete', async () => {
+  const drafts = (folder) => readdirSync(dirname(folder)).filter((name) => /^[0-9a-f]{16}\./.test(name));
+  const before = drafts(await buildOfSources());
   const folders = await Promise.all([buildOfSources(), buildOfSources()]);
   expect(folders[0]).toBe(folders[1]);
   for (const service of readdirSync(join(root, 'services'))) expect(existsSync(join(folders[0], `${service}.js`))).toBe(true);
-  expect(readdirSync(dirname(folders[0])).filter((name) => /^[0-9a-f]{16}\./.test(name))).toEqual([]);
+  expect(drafts(folders[0]).filter((name) => !before.includes(name))).toEqual([]);
+});
+
+test('old builds are removed, and drafts that a killed process left', () => {
+  const cache = mkdtempSync(join(tmpdir(), 'agent-service-builds-'));
+  const [hour, now] = [3_600, Date.now() / 1_000];
+  const ages = { [`${'a'.repeat(16)}.1`]: 2 * hour, [`${'b'.repeat(16)}.2`]: 1, ['c'.repeat(16)]: 2 * hour, ['d'.repeat(16)]: 3 * hour };
+  for (const [name, age] of Object.entries(ages)) {
+    mkdirSync(join(cache, name));
+    utimesSync(join(cache, name), now - age, now - age);
+  }
+  removeOldBuilds(cache, 1);
+  expect(readdirSync(cache).sort()).toEqual([`${'b'.repeat(16)}.2`, 'c'.repeat(16)]);
+  rmSync(cache, { recursive: true });
 });
 
 test('stack traces of a bundle name the sources', async () => {

@@ -15,13 +15,21 @@ export async function makeAtOnce(folder, make) {
   }
 }
 
-/** Removes all but the builds used last. A process that still runs from an older one could no longer load its rarely used parts. */
+/** A build takes seconds. */
+const longestBuildMs = 3_600_000;
+
+/**
+ * Removes all but the builds used last, and the drafts of processes that were killed. A process that still runs from an older build could no
+ * longer load its rarely used parts.
+ */
 export function removeOldBuilds(cache, retained) {
-  const builds = readdirSync(cache, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && /^[0-9a-f]{16}$/.test(entry.name))
-    .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
-    .sort((a, b) => b.usedAt - a.usedAt);
-  for (const { path } of builds.slice(retained)) rmSync(path, { recursive: true, force: true });
+  const folders = (pattern) =>
+    readdirSync(cache, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && pattern.test(entry.name))
+      .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }));
+  const builds = folders(/^[0-9a-f]{16}$/).sort((a, b) => b.usedAt - a.usedAt);
+  const drafts = folders(/^[0-9a-f]{16}\.\d+$/).filter(({ usedAt }) => usedAt < Date.now() - longestBuildMs);
+  for (const { path } of [...builds.slice(retained), ...drafts]) rmSync(path, { recursive: true, force: true });
 }
 
 /** Leaves out zod's messages in fifty languages. Has to come before other rules for the same files. */
