@@ -22,7 +22,7 @@ export interface BootOptions {
 }
 
 /** The service's schema as its migrations make it. */
-const migrated: DatabaseContents = { name: 'webhooks', make: (url) => migrate({ url, schema: 'webhooks', migrations }) };
+export const migrated: DatabaseContents = { name: 'webhooks', make: (url) => migrate({ url, schema: 'webhooks', migrations }) };
 
 /** The service as its main file starts it, on a database and a key space of its own. */
 export async function boot({ now, settings }: BootOptions = {}): Promise<BootedService> {

@@ -8,7 +8,7 @@ import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths, type Months } from '../src/store/months.ts';
-import { query } from './boot.ts';
+import { migrated, query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
 
@@ -27,9 +27,8 @@ let organizationId: string;
 
 /** The service in a year in which no first partition stands for all months up to now. */
 beforeAll(async () => {
-  const [made, { url: redisUrl }] = await Promise.all([testDatabase(), testRedis()]);
+  const [made, { url: redisUrl }] = await Promise.all([testDatabase(migrated), testRedis()]);
   database = made;
-  await migrate({ url: database.url, schema, migrations });
   await query(database.url, 'drop table events_first, deliveries_first');
   const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }));
   service = await createProcess('webhooks', config, (process, settings: WebhooksConfig) => start(process, settings, () => clock));

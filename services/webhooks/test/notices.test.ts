@@ -1,14 +1,13 @@
 import type { Client } from '@agent-service/contracts';
 import { createLogger, createProcess, type ProcessContext, processSettings, type RunningProcess, readConfig } from '@agent-service/runtime';
-import { databaseSettings, migrate, openStore, type Store } from '@agent-service/store';
+import { databaseSettings, openStore, type Store } from '@agent-service/store';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { SMTPServerOptions } from 'smtp-server';
 import { z } from 'zod';
 import { createMailer, createNotifier } from '../src/notifier.ts';
-import { migrations } from '../src/store/migrations/index.ts';
 import { addNotice } from '../src/store/notices.ts';
-import { query } from './boot.ts';
+import { migrated, query } from './boot.ts';
 import { mailServer } from './mail-server.ts';
 
 const [schema, hour] = ['webhooks', 3_600_000];
@@ -22,8 +21,7 @@ let isRefusing: boolean;
 let clock = Date.parse('2026-03-01T12:00:00Z');
 
 beforeAll(async () => {
-  database = await testDatabase();
-  await migrate({ url: database.url, schema, migrations });
+  database = await testDatabase(migrated);
   const settings = { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url };
   const config = readConfig(z.object({ ...processSettings, ...databaseSettings }), settings);
   running = await createProcess('webhooks', config, (process) => {
