@@ -12,6 +12,8 @@ const seconds = Number(process.env['FAULT_SECONDS'] ?? 5);
 const callers = 40;
 const afterFaultsMs = 60_000;
 const longForm = process.env['FAULT_SECONDS'] !== undefined;
+/** Before a caller sends its next message. Without it most of the load is refusals over the organization's limit. */
+const pauseMs = longForm ? 0 : 100;
 /** Deadline, grace, and the round of the sweep. */
 const overdueMs = 150_000;
 const { tenant, principal, fund, activeAgent } = tenantOf('org_faults');
@@ -73,7 +75,10 @@ async function ask(accepted: Map<string, number>): Promise<void> {
 
 async function load(accepted: Map<string, number>, stopped: () => boolean): Promise<void> {
   const one = async () => {
-    while (!stopped()) await ask(accepted);
+    while (!stopped()) {
+      await ask(accepted);
+      await pauseFor(pauseMs);
+    }
   };
   await Promise.all(Array.from({ length: callers }, one));
 }
