@@ -122,6 +122,18 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     endless.close();
   });
 
+  test('more calls of tools than any model makes end the call, and do not hold the process up', async () => {
+    const calls = Array.from({ length: 30_000 }, (_, index) => ({ index, function: { name: 'query', arguments: '{}' } }));
+    const message = { tool_calls: calls };
+    const body = stream
+      ? `data: ${JSON.stringify({ choices: [{ delta: message, finish_reason: 'tool_calls' }] })}\n\n`
+      : JSON.stringify({ choices: [{ message, finish_reason: 'tool_calls' }] });
+    endpoints.reply({ kind: 'raw', headers: stream ? eventStream : {}, body });
+    const { models } = endpoints.open({ alone: true });
+    expect(await refusal(ask(models, { stream }))).toMatchObject({ details: { reason: 'too_large' } });
+    expect(endpoints.calls()).toEqual({ main: 1, spare: 0 });
+  });
+
   test('a filtered answer fails, and no other endpoint is called', async () => {
     endpoints.reply({ kind: 'text', text: 'Half an', finish: 'content_filter' });
     const failure = await refusal(ask(endpoints.open().models, { stream }));
