@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatRows, toValue } from './results.ts';
+import { describeTable, formatRows, toValue } from './results.ts';
+import { createScope } from './scope/scope.ts';
 
 test('no cell can look like another line or column', () => {
   const cell = fc.option(fc.string({ unit: 'grapheme' }));
@@ -11,6 +12,32 @@ test('no cell can look like another line or column', () => {
     for (const line of lines.slice(1, -1)) expect(line.split(/(?<!\\)(?:\\\\)* \| /).length).toBe(2);
   });
   fc.assert(keepsLines);
+});
+
+test('a long cell or comment that is cut in the middle of a character stays text that a provider accepts', () => {
+  const cell = `${'a'.repeat(1_999)}😀 and more`;
+  expect(formatRows({ columns: ['a'], rows: [[cell]], truncated: false }).isWellFormed()).toBe(true);
+  const comment = `${'a'.repeat(299)}😀 and more`;
+  const { tables } = createScope({
+    tables: [
+      {
+        schema: 'public',
+        name: 't',
+        kind: 'table',
+        written: 't',
+        needsFence: false,
+        comment,
+        columns: [],
+        primaryKey: [],
+        foreignKeys: [],
+        approximateRows: null,
+        hasAllColumns: true,
+      },
+    ],
+    readOnly: true,
+    defaultSchema: 'public',
+  });
+  expect(tables.map((table) => describeTable(table).isWellFormed())).toEqual([true]);
 });
 
 test('numbers are numbers where JavaScript keeps them exactly', () => {

@@ -61,7 +61,7 @@ const size = ({ approximateRows: rows }: ScopedTable): string => (rows === null 
 const maxRemarkLength = 300;
 
 const remark = (comment: string | null): string =>
-  comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, maxRemarkLength)}`;
+  comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, maxRemarkLength).toWellFormed()}`;
 
 export const describeTable = (table: ScopedTable): string => [...descriptionLines(table)].join('\n');
 
@@ -120,6 +120,6 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '|': '\\|', '\
 
 function formatCell(cell: string | null): string {
   if (cell === null) return 'NULL';
-  const short = cell.length > maxCellLength ? `${cell.slice(0, maxCellLength)}... (${cell.length} characters)` : cell;
+  const short = cell.length > maxCellLength ? `${cell.slice(0, maxCellLength).toWellFormed()}... (${cell.length} characters)` : cell;
   return short.replace(/[\\|\n\r]/g, (character) => escapes[character] ?? character);
 }
