@@ -4,11 +4,11 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readDescription, readRows, readTableList, schemaOf } from '../src/tools.ts';
 
-// The tool writes a text NULL and a null in the same way.
 const cell = fc.option(
-  fc
-    .oneof(fc.string({ unit: anyCharacter, maxLength: 30 }), fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', ''))
-    .filter((text) => text !== 'NULL'),
+  fc.oneof(
+    fc.string({ unit: anyCharacter, maxLength: 30 }),
+    fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', '', 'NULL', '\\NULL'),
+  ),
 );
 const rows = fc
   .integer({ min: 1, max: 4 })

@@ -120,6 +120,7 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '|': '\\|', '\
 
 function formatCell(cell: string | null): string {
   if (cell === null) return 'NULL';
+  if (cell === 'NULL') return '\\NULL';
   const short = cell.length > maxCellLength ? `${cell.slice(0, maxCellLength).toWellFormed()}... (${cell.length} characters)` : cell;
   return short.replace(/[\\|\n\r]/g, (character) => escapes[character] ?? character);
 }

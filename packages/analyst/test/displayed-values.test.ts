@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table customers (id int primary key, name text, code text);
+    insert into customers values (1, 'NULL', '1.10'), (2, 'A*B*C', '1.1'), (3, '[Sign in](https://evil.example) <M8> a\\|b', '12'), (4, null, null);
+    create table invoices (id int primary key, customer_id int references customers, amount numeric, issued_on date);
+    insert into invoices values (1, 1, -100, '2026-01-05'), (2, 2, 50, '2026-02-05'), (3, 2, -30, '2026-02-06'), (4, 3, 1e-101, '2026-03-01');
+  `);
+});
+afterAll(() => company?.stop());
+
+test('a value that reads NULL is not taken for none', async () => {
+  const names = tableOf(await company.ask('list customers')).map(([name]) => name);
+  expect(names.filter((name) => name === 'NULL' || name === null)).toEqual(expect.arrayContaining(['NULL', null]));
+});
