@@ -16,3 +16,9 @@ test('a value that reads NULL is not taken for none', async () => {
   const names = tableOf(await company.ask('list customers')).map(([name]) => name);
   expect(names.filter((name) => name === 'NULL' || name === null)).toEqual(expect.arrayContaining(['NULL', null]));
 });
+
+test('a value is shown as it is, and never as markup', async () => {
+  const answer = await company.ask('list customers');
+  expect(answer).toContain('| A\\*B\\*C |');
+  expect(answer).toContain('| \\[Sign in](https://evil.example) \\<M8> a\\\\\\|b |');
+});

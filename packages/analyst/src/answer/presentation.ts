@@ -107,7 +107,9 @@ export function displayed(cell: Cell | undefined, column: Title | undefined, loc
   );
 }
 
-const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+/** The characters that begin markup in a cell. Within a word `_` does not, and `&` does only before what may be a character's name. */
+const markup = /[\\`*[<~|]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|&(?=#?\w+;)/gu;
+const escaped = (text: string) => text.replaceAll(/\s+/g, ' ').replace(markup, '\\$&');
 
 function tableOf(columns: readonly Title[], rows: Result['rows'], textOf: (cell: Cell | undefined, index: number) => string): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(' | ')} |`;
