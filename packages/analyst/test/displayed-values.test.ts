@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+import { companyOf, type Demonstration, jsonOf, tableOf } from './demonstration.ts';
 
 let company: Demonstration;
 beforeAll(async () => {
@@ -21,4 +21,10 @@ test('a value is shown as it is, and never as markup', async () => {
   const answer = await company.ask('list customers');
   expect(answer).toContain('| A\\*B\\*C |');
   expect(answer).toContain('| \\[Sign in](https://evil.example) \\<M8> a\\\\\\|b |');
+});
+
+test('a text that looks like a number stays as it is in JSON', async () => {
+  const answer = await company.ask('list customers', { output: { format: 'json', charts: false } });
+  const { rows } = jsonOf(answer) as { rows: { code: unknown }[] };
+  expect(rows.map(({ code }) => code).filter((code) => code !== null)).toEqual(expect.arrayContaining(['1.10', '1.1', '12']));
 });

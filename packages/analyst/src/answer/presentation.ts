@@ -59,7 +59,7 @@ export function present(data: Result, { counted, assumed, notes, groups, locale 
     assumed.length > 0 ? `Assumed: ${assumed.join('; ')}.` : '',
   ];
   const members = {
-    rows: data.rows.map((row) => Object.fromEntries(data.columns.map(({ title }, index) => [title, jsonCell(row[index])]))),
+    rows: data.rows.map((row) => Object.fromEntries(data.columns.map((column, index) => [column.title, jsonCell(row[index], column)]))),
     truncated: data.truncated,
     ...(data.rowCount !== undefined && { row_count: data.rowCount }),
     counted,
@@ -89,8 +89,8 @@ function bodyOf({ columns, rows }: Result, format: Output['format'], locale: str
 }
 
 /** Numbers come as text; those that a JSON number holds without loss become one. */
-function jsonCell(cell: Cell | undefined): Cell {
-  if (cell === undefined) return null;
+function jsonCell(cell: Cell | undefined, { isText }: Title): Cell {
+  if (cell === undefined || isText) return cell ?? null;
   return typeof cell === 'string' && isNumber(cell) && cell.length <= 15 && !/^-?0\d/.test(cell) ? Number(cell) : cell;
 }
 

@@ -23,6 +23,8 @@ export interface Title {
   readonly unit?: Unit | 'time' | undefined;
   /** An ISO code, where the column's name says it. */
   readonly currency?: string | undefined;
+  /** Its cells are texts, also those that look like numbers. */
+  readonly isText?: true;
 }
 
 interface Statement {
@@ -66,6 +68,7 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
       (dimension): Title => ({
         title: dimensionTitle(dimension, schema),
         ...(dimension.kind === 'time' && dimension.grain !== 'weekday' && { unit: 'time' }),
+        ...(dimension.kind === 'column' && dimension.type === 'text' && { isText: true }),
       }),
     ),
     ...figureTitles(intent),
@@ -258,7 +261,11 @@ function distinctTitles(columns: readonly DisplayedColumn[]): Title[] {
   return columns.map(({ title, table, column, kind }, index) => {
     const isRepeated = columns.slice(0, index).some((one) => one.title === title);
     const isAmount = kind === 'number' && isMoney({ name: column, kind });
-    return { title: isRepeated ? `${title} of ${spoken(table)}` : title, ...(isAmount && { unit: 'money', currency: currencyOf(column) }) };
+    return {
+      title: isRepeated ? `${title} of ${spoken(table)}` : title,
+      ...(isAmount && { unit: 'money', currency: currencyOf(column) }),
+      ...(kind === 'text' && { isText: true }),
+    };
   });
 }
 
