@@ -28,3 +28,7 @@ test('a text that looks like a number stays as it is in JSON', async () => {
   const { rows } = jsonOf(answer) as { rows: { code: unknown }[] };
   expect(rows.map(({ code }) => code).filter((code) => code !== null)).toEqual(expect.arrayContaining(['1.10', '1.1', '12']));
 });
+
+test('an amount of more decimals than are displayed is answered', async () => {
+  expect(await company.ask('total amount of invoices in march 2026')).toContain('Total amount: 0.0');
+});

@@ -96,11 +96,14 @@ function jsonCell(cell: Cell | undefined, { isText }: Title): Cell {
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
+/** Formats accept no more. */
+const mostDecimals = 100;
+
 /** Numbers of a known unit are written as the locale does; others, such as ids, as they are. */
 export function displayed(cell: Cell | undefined, column: Title | undefined, locale: string): string {
   if (cell === null || cell === undefined) return '–';
   if (!column?.unit || column.unit === 'time' || !isNumber(cell)) return String(cell);
-  const decimals = String(cell).split('.')[1]?.length ?? 0;
+  const decimals = Math.min(mostDecimals, String(cell).split('.')[1]?.length ?? 0);
   const style = column.currency ? ({ style: 'currency', currency: column.currency } as const) : {};
   return new Intl.NumberFormat(locale, { ...style, minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     String(cell) as `${number}`,
