@@ -32,3 +32,9 @@ test('a text that looks like a number stays as it is in JSON', async () => {
 test('an amount of more decimals than are displayed is answered', async () => {
   expect(await company.ask('total amount of invoices in march 2026')).toContain('Total amount: 0.0');
 });
+
+test('a change from a negative figure has the sign of the difference', async () => {
+  const answer = await company.ask('compare total amount of invoices february 2026 with january 2026');
+  expect(tableOf(answer)).toEqual([['20', '-100', '120', '120.0']]);
+  expect(answer).toContain('Difference: +120 (+120.0 %)');
+});

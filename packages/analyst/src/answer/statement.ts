@@ -162,7 +162,8 @@ function numbersSql(intent: Intent, tables: Tables): string[] {
       valueSql(intent, tables, spanSql(span, tables)),
       valueSql(intent, tables, spanSql({ ...span, period: versus }, tables)),
     ];
-    return [now, before, `${now} - ${before}`, `round(100.0 * (${now} - ${before}) / nullif(${before}, 0), 1)`];
+    // The change has the sign of the difference, also from a negative figure.
+    return [now, before, `${now} - ${before}`, `round(100.0 * (${now} - ${before}) / nullif(abs(${before}), 0), 1)`];
   }
   return share ? [value, `round(100.0 * ${value} / nullif(sum(${value}) over (), 0), 1)`] : [value];
 }
