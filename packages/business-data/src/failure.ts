@@ -33,6 +33,9 @@ export class LoginRefused extends DataFailure {
   }
 }
 
+export const malformed = (cause: unknown): DataFailure =>
+  new DataFailure('unavailable', 'The data source sent something that is not of PostgreSQL’s protocol.', cause);
+
 export const cancelled = (cause: unknown): DataFailure => new DataFailure('cancelled', 'The query was cancelled.', cause);
 
 /** Thrown by the gates: why a statement or change does not run. The model reads the message, which names nothing outside the scope. */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { DataFailure } from './failure.ts';
 import { describeTable, formatRows, toValue } from './results.ts';
 import { createScope } from './scope/scope.ts';
 
@@ -23,8 +24,8 @@ test('a long cell or comment that is cut in the middle of a character stays text
       {
         schema: 'public',
         name: 't',
-        kind: 'table',
         written: 't',
+        kind: 'table',
         needsFence: false,
         comment,
         columns: [],
@@ -62,3 +63,18 @@ test('the other types as callers expect them', () => {
     toValue('2024-01-01', 'date'),
   ]).toEqual([true, false, null, { a: [1] }, '2024-01-01']);
 });
+
+test('a JSON value that is none is a failure of the data source, and is not quoted', () => {
+  const read = () => toValue('secret of a customer', 'json');
+  expect(read).toThrow(DataFailure);
+  expect(read).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+  expect(String(causeOf(read))).not.toContain('secret');
+});
+
+function causeOf(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (cause) {
+    return (cause as Error).cause;
+  }
+}

@@ -1,3 +1,4 @@
+import { malformed } from './failure.ts';
 import { type CatalogColumn, maxLabels, quoteIfNeeded } from './scope/catalog.ts';
 import type { ScopedTable } from './scope/scope.ts';
 
@@ -24,8 +25,17 @@ export function toValue(text: string | null, type: ValueType): Value {
   if (text === null) return null;
   if (type === 'boolean') return text === 't';
   if (type === 'number') return toNumber(text);
-  if (type === 'json') return JSON.parse(text) as Value;
+  if (type === 'json') return parseJson(text);
   return text;
+}
+
+/** The error of the parser quotes the value, and errors are logged. */
+function parseJson(text: string): Value {
+  try {
+    return JSON.parse(text) as Value;
+  } catch {
+    throw malformed(new Error('a value of a JSON type is no JSON'));
+  }
 }
 
 /** A double keeps every decimal number of up to 15 digits. */

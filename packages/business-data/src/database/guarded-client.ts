@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pg, { type ClientConfig, type PoolClient } from 'pg';
-import { DataFailure } from '../failure.ts';
+import { DataFailure, malformed } from '../failure.ts';
 import { createMessageReader } from './message-reader.ts';
 
 /** Bytes that a server may send until it has accepted the login. */
@@ -64,9 +64,6 @@ class GuardedConnection extends DriverConnection {
     this.once('end', () => clearTimeout(timer));
   }
 }
-
-const malformed = (cause: unknown) =>
-  new DataFailure('unavailable', 'The data source sent something that is not of PostgreSQL’s protocol.', cause);
 
 const tooMuch = () =>
   new DataFailure(
