@@ -78,8 +78,15 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 function cellOf(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(cellOf).join(', ');
-  return isObject(value) ? JSON.stringify(value) : String(value ?? '');
+  return visible(isObject(value) ? JSON.stringify(value) : String(value ?? ''));
 }
+
+/** Controls of the terminal, ends of lines, and characters that change the direction of the text after them. */
+const controls = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const escaped = (character: string) => (character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** Names come from users of organizations: none may control the operator's terminal. */
+const visible = (text: string): string => text.replace(controls, escaped);
 
 const gap = '  ';
 
@@ -98,8 +105,10 @@ function tableLines(rows: readonly object[]): string[] {
 }
 
 export function failureText(cause: unknown): string {
-  if (cause instanceof ServiceError) return `${cause.code}: ${cause.message}${cause.param ? ` (${cause.param})` : ''}`;
-  return cause instanceof Error ? cause.message : String(cause);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const text = cause instanceof ServiceError ? `${cause.code}: ${message}${cause.param ? ` (${cause.param})` : ''}` : message;
+  // The faults of a configuration have lines of their own.
+  return text.split('\n').map(visible).join('\n');
 }
 
 /** Runs one command against the services and prints what it answers. */
