@@ -196,15 +196,15 @@ export interface WaitOptions extends CallOptions {
 export async function waitForAnswer(client: Client, agentId: string, messageId: string, options: WaitOptions = {}): Promise<ReadMessage> {
   const { waitMs = Number.POSITIVE_INFINITY, ...call } = options;
   const endsAt = performance.now() + waitMs;
-  // A request that waits as long as its own time limit would never get its answer.
+  // A request that waits as long as its own time limit would never get its answer; one without room for a second does not wait.
   const longestSeconds = Math.min(waitSeconds, Math.floor((call.timeoutMs ?? client.timeoutMs) / 2_000));
   for (;;) {
     const leftMs = endsAt - performance.now();
-    const seconds = Math.max(1, Math.min(longestSeconds, Math.ceil(leftMs / 1_000)));
+    const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil(leftMs / 1_000)));
     const askedAt = performance.now();
     const { data } = await client.get('/v1/agents/{agent_id}/messages/{message_id}', {
       ...call,
-      headers: { ...call.headers, prefer: `wait=${seconds}` },
+      headers: { ...call.headers, ...(seconds > 0 && { prefer: `wait=${seconds}` }) },
       path: { agent_id: agentId, message_id: messageId },
     });
     if (data.status === 'completed') return data;

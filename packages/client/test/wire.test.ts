@@ -146,6 +146,18 @@ test('an answer is waited for in requests that end within their time limit', asy
   expect(sent.map(({ headers }) => headers['prefer'])).toEqual(['wait=1', 'wait=1']);
 });
 
+test('an answer is waited for also with a time limit that has no room for the shortest wait of the service', async () => {
+  let reads = 0;
+  const { url, sent } = await serve((one, response) => {
+    reads += 1;
+    if (reads < 3) unfinished(one, response);
+    else response.end(JSON.stringify({ data: { id: 'msg_1', status: 'completed' } }));
+  });
+  const answer = await waitForAnswer(connect(url, { timeoutMs: 900 }), 'agt_1', 'msg_1');
+  expect(answer).toMatchObject({ status: 'completed' });
+  expect(sent.map(({ headers }) => headers['prefer'])).toEqual([undefined, undefined, undefined]);
+});
+
 test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
   'a token endpoint that gives no token is an error at once: %s',
   async (text) => {
