@@ -192,9 +192,34 @@ export interface WaitOptions extends CallOptions {
   readonly waitMs?: number;
 }
 
+/** How much later than it may a wait ends where the service is silent: the time of the last read. */
+const lastReadMs = 2_000;
+
 /** Waits until an answer has ended. A failed or cancelled one throws. */
 export async function waitForAnswer(client: Client, agentId: string, messageId: string, options: WaitOptions = {}): Promise<ReadMessage> {
-  const { waitMs = Number.POSITIVE_INFINITY, ...call } = options;
+  const { waitMs, ...call } = options;
+  if (waitMs === undefined) return await readUntilEnded(client, { agentId, messageId, waitMs: Number.POSITIVE_INFINITY }, call);
+  const limit = timeLimit(waitMs + lastReadMs, call.signal);
+  try {
+    return await readUntilEnded(client, { agentId, messageId, waitMs }, { ...call, signal: limit.signal });
+  } catch (cause) {
+    throw limit.signal.aborted && !call.signal?.aborted ? notEnded(messageId, waitMs) : cause;
+  } finally {
+    limit.release();
+  }
+}
+
+interface AwaitedAnswer {
+  readonly agentId: string;
+  readonly messageId: string;
+  readonly waitMs: number;
+}
+
+async function readUntilEnded(
+  client: Client,
+  { agentId, messageId, waitMs }: AwaitedAnswer,
+  { headers, ...call }: CallOptions,
+): Promise<ReadMessage> {
   const endsAt = performance.now() + waitMs;
   // A request that waits as long as its own time limit would never get its answer; one without room for a second does not wait.
   const longestSeconds = Math.min(waitSeconds, Math.floor((call.timeoutMs ?? client.timeoutMs) / 2_000));
@@ -204,16 +229,18 @@ export async function waitForAnswer(client: Client, agentId: string, messageId: 
     const askedAt = performance.now();
     const { data } = await client.get('/v1/agents/{agent_id}/messages/{message_id}', {
       ...call,
-      headers: { ...call.headers, ...(seconds > 0 && { prefer: `wait=${seconds}` }) },
+      headers: { ...headers, ...(seconds > 0 && { prefer: `wait=${seconds}` }) },
       path: { agent_id: agentId, message_id: messageId },
     });
     if (data.status === 'completed') return data;
     if (data.status === 'failed' || data.status === 'cancelled') throw endedError(data);
-    if (performance.now() >= endsAt) throw new TimeoutError(`The answer ${messageId} has not ended within ${waitMs} ms.`);
+    if (performance.now() >= endsAt) throw notEnded(messageId, waitMs);
     // A service that does not wait must not be asked without a pause.
     if (performance.now() - askedAt < 500) await sleep(500, call.signal);
   }
 }
+
+const notEnded = (messageId: string, waitMs: number) => new TimeoutError(`The answer ${messageId} has not ended within ${waitMs} ms.`);
 
 function endedError({ status, content, id }: ReadMessage): ApiError {
   const isCancelled = status === 'cancelled';
@@ -235,7 +262,8 @@ export async function sendMessage(client: Client, agentId: string, message: NewM
   if (waitMs !== undefined) {
     // The service itself would wait longer than that.
     const endsAt = performance.now() + waitMs;
-    const { id } = await startAnswer(client, agentId, message, call);
+    const limit = timeLimit(waitMs + lastReadMs, call.signal);
+    const { id } = await startAnswer(client, agentId, message, { ...call, signal: limit.signal }).finally(limit.release);
     return await waitForAnswer(client, agentId, id, { ...call, waitMs: Math.max(0, endsAt - performance.now()) });
   }
   try {

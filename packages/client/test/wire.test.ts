@@ -158,6 +158,15 @@ test('an answer is waited for also with a time limit that has no room for the sh
   expect(sent.map(({ headers }) => headers['prefer'])).toEqual([undefined, undefined, undefined]);
 });
 
+test('the wait for an answer also ends where the service is silent', async () => {
+  const { url } = await serve(() => undefined);
+  const client = connect(url, { maxRetries: 4 });
+  const began = performance.now();
+  await expect(sendMessage(client, 'agt_1', { message: 'x' }, { waitMs: 100 })).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(waitForAnswer(client, 'agt_1', 'msg_1', { waitMs: 100 })).rejects.toThrow('The answer msg_1 has not ended within 100 ms.');
+  expect(performance.now() - began).toBeLessThan(20_000);
+}, 30_000);
+
 test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
   'a token endpoint that gives no token is an error at once: %s',
   async (text) => {
