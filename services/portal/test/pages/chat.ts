@@ -1,3 +1,4 @@
+import { until } from '@agent-service/testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
 import { type Json, type PagesWorld, rewrite, settle, sharedPaths, type Visit } from './world.ts';
@@ -93,6 +94,21 @@ export const testChat = (started: () => PagesWorld) =>
       await again.waitFor({ state: 'detached' });
       expect(questions).toEqual(Array.from({ length: questions.length }, () => questions[0]));
       expect(await listedMessages()).toHaveLength(2);
+    });
+
+    test('takes up a stream again whose connection has been silent for long', async () => {
+      const questions: Question[] = [];
+      await page.clock.install();
+      await page.route(stream, async (route) => {
+        questions.push(questionOf(route.request()));
+        // The first one never gets a reply.
+        if (questions.length > 1) await route.continue();
+      });
+      await ask('How many customers do we have in each status?');
+      await until('the question is sent', () => questions.length === 1);
+      await page.clock.fastForward(50_000);
+      await answers().waitFor();
+      expect(questions).toEqual([questions[0], questions[0]]);
     });
 
     /** Holds the stream of the first question back, and leads to the chat without a conversation. */

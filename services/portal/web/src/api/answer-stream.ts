@@ -23,6 +23,8 @@ export interface SentQuestion extends Question {
 
 export const withNewKey = (question: Question): SentQuestion => ({ ...question, key: randomKey(), lastId: '' });
 
+/** The service writes every 15 s. A connection that is silent for longer is lost, as that of a computer that slept. */
+const silenceMs = 45_000;
 const pausesMs = [300, 1_000, 2_000, 4_000, 8_000];
 const lastTypes = ['completed', 'failed'];
 
@@ -58,8 +60,36 @@ async function* readUntilLost(sent: SentQuestion, signal: AbortSignal): AsyncGen
 const mayContinue = (cause: unknown) =>
   !(cause instanceof ApiError) || cause.status === 0 || [502, 503, 504].includes(cause.status) || cause.code === 'idempotency_in_progress';
 
-async function* readOnce({ environment, agentId, conversationId, message, key, lastId }: SentQuestion, signal: AbortSignal) {
-  const response = await request(`/api/${environment}/v1/agents/${encodeURIComponent(agentId)}/messages/stream`, {
+/** Aborts where nothing has arrived for too long. */
+function silenceLimit() {
+  const controller = new AbortController();
+  const start = () => setTimeout(() => controller.abort(), silenceMs);
+  let timer = start();
+  const end = () => clearTimeout(timer);
+  return {
+    signal: controller.signal,
+    end,
+    restart() {
+      end();
+      timer = start();
+    },
+  };
+}
+
+async function* readOnce(sent: SentQuestion, signal: AbortSignal) {
+  const limit = silenceLimit();
+  try {
+    const response = await send(sent, AbortSignal.any([signal, limit.signal]));
+    const messageId = response.headers.get('content-location')?.split('/').at(-1);
+    if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
+    if (response.body) yield* readEvents(response.body, limit.restart);
+  } finally {
+    limit.end();
+  }
+}
+
+async function send({ environment, agentId, conversationId, message, key, lastId }: SentQuestion, signal: AbortSignal): Promise<Response> {
+  return await request(`/api/${environment}/v1/agents/${encodeURIComponent(agentId)}/messages/stream`, {
     method: 'POST',
     signal,
     headers: {
@@ -70,18 +100,16 @@ async function* readOnce({ environment, agentId, conversationId, message, key, l
     },
     body: JSON.stringify({ message, ...(conversationId && { conversation_id: conversationId }) }),
   });
-  const messageId = response.headers.get('content-location')?.split('/').at(-1);
-  if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
-  if (response.body) yield* readEvents(response.body);
 }
 
-async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+async function* readEvents(body: ReadableStream<Uint8Array>, onChunk: () => void): AsyncGenerator<StreamEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let buffered = '';
   try {
     while (true) {
       const { value, done } = await reader.read();
       if (done) return;
+      onChunk();
       const blocks = (buffered + value).replaceAll('\r\n', '\n').split('\n\n');
       buffered = blocks.pop() ?? '';
       for (const block of blocks) {
