@@ -89,6 +89,26 @@ test('a caller that cancels returns at once, and the statement ends at the datab
   expect((await data.query('select 1')).rows).toEqual([[1]]);
 });
 
+test('a caller that cancels while its connection is made runs no statement', async () => {
+  const fresh = createDataSource({ url: database.url, poolMax: 1 }, () => undefined);
+  const leaving = new AbortController();
+  const limits = { maxRows: 10, maxBytes: 10_000, timeZone: 'UTC', timeoutMs: 2_000, signal: leaving.signal };
+  let statements = 0;
+  const outcome = kindOf(
+    fresh.transaction('read write', limits, async (run) => {
+      statements += 1;
+      return await run("insert into public.events values (0, '', now())");
+    }),
+  );
+  leaving.abort();
+  expect(await outcome).toBe('cancelled');
+  expect(statements).toBe(0);
+  expect((await data.query('select count(*) from events')).rows).toEqual([[5000]]);
+  const next = fresh.transaction('read only', { ...limits, signal: undefined }, (run) => run('select 1'));
+  expect((await next).rows).toEqual([['1']]);
+  await fresh.close();
+});
+
 test('a statement that the database cannot interrupt holds its permit until it has ended', async () => {
   const narrow = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 60_000, applicationName: 'narrow' }, () => undefined);
   const path = "(select ('[' || string_agg('(' || n || ',' || n % 7 || ')', ',') || ']')::path as p from generate_series(1, 1500) n) q";

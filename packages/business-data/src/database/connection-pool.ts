@@ -139,6 +139,11 @@ const hasSpare = ({ idleCount, waitingCount }: Pool): boolean => idleCount > wai
 
 /** Runs the work with a connection. Returns it to its pool when the work has ended and the session was reset, and closes it otherwise. */
 async function guarded<T>(client: PoolClient, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  // The caller may have left while the connection was made.
+  if (limits.signal?.aborted) {
+    client.release();
+    throw cancelled(limits.signal.reason);
+  }
   const guard = createGuard(client, limits);
   const working = prepareSession(client).then(() => work(client));
   working.catch(() => undefined);
