@@ -54,6 +54,15 @@ test('numbers are numbers where JavaScript keeps them exactly', () => {
   fc.assert(fc.property(fc.bigInt(), (value) => expect(String(toValue(String(value), 'number'))).toBe(String(value))));
 });
 
+test('numbers in a JSON value are numbers where JavaScript keeps them exactly', () => {
+  const text = '{"id":9007199254740993,"list":[0.1234567890123456789,1e400,1.50,{"a":-9007199254740993}],"name":"9007199254740993 e"}';
+  expect(toValue(text, 'json')).toEqual({
+    id: '9007199254740993',
+    list: ['0.1234567890123456789', '1e400', 1.5, { a: '-9007199254740993' }],
+    name: '9007199254740993 e',
+  });
+});
+
 test('the other types as callers expect them', () => {
   expect([
     toValue('t', 'boolean'),

@@ -29,10 +29,17 @@ export function toValue(text: string | null, type: ValueType): Value {
   return text;
 }
 
+/** Only a text with many digits or an exponent can have a number that JavaScript would round. */
+const mayBeRounded = /[\d.]{16}|\de/i;
+
+/** Reads the numbers of a JSON value from their text. */
+const keepDigits = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && source !== undefined ? toNumber(source) : value;
+
 /** The error of the parser quotes the value, and errors are logged. */
 function parseJson(text: string): Value {
   try {
-    return JSON.parse(text) as Value;
+    return JSON.parse(text, mayBeRounded.test(text) ? keepDigits : undefined) as Value;
   } catch {
     throw malformed(new Error('a value of a JSON type is no JSON'));
   }
