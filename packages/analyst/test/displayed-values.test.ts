@@ -8,6 +8,10 @@ beforeAll(async () => {
     insert into customers values (1, 'NULL', '1.10'), (2, 'A*B*C', '1.1'), (3, '[Sign in](https://evil.example) <M8> a\\|b', '12'), (4, null, null);
     create table invoices (id int primary key, customer_id int references customers, amount numeric, issued_on date);
     insert into invoices values (1, 1, -100, '2026-01-05'), (2, 2, 50, '2026-02-05'), (3, 2, -30, '2026-02-06'), (4, 3, 1e-101, '2026-03-01');
+    create table sensors (id int primary key, name text, drift numeric);
+    insert into sensors values (1, 'north', 0.001), (2, 'south', 0.004), (3, 'west', -0.002);
+    create table readings (id int primary key, sensor_id int references sensors, deviation numeric);
+    insert into readings values (1, 1, 0.002), (2, 1, 0.003), (3, 2, 12), (4, 2, 13.5), (5, 3, 0.004);
   `);
 });
 afterAll(() => company?.stop());
@@ -37,4 +41,20 @@ test('a change from a negative figure has the sign of the difference', async () 
   const answer = await company.ask('compare total amount of invoices february 2026 with january 2026');
   expect(tableOf(answer)).toEqual([['20', '-100', '120', '120.0']]);
   expect(answer).toContain('Difference: +120 (+120.0 %)');
+});
+
+test.each([
+  ['average drift of sensors', '0.001'],
+  ['median drift of sensors', '0.001'],
+  ['average deviation of readings', '5.10'],
+])('an average keeps the digits that it has: %s', async (question, figure) => {
+  expect(await company.ask(question)).toContain(` ${figure}`);
+});
+
+test('small averages of groups are ranked by all of their digits', async () => {
+  expect(tableOf(await company.ask('average deviation of readings by sensor'))).toEqual([
+    ['south', '12.75'],
+    ['west', '0.004'],
+    ['north', '0.0025'],
+  ]);
 });

@@ -9,7 +9,7 @@ const everyWording = Number(process.env['ANALYST_EVERY_WORDING'] ?? 3);
 let evaluation: Awaited<ReturnType<typeof evaluateAnalyst>>;
 beforeAll(async () => {
   evaluation = await evaluateAnalyst(['tuned', 'hardening'], testDatabase, { hardening: everyWording });
-});
+}, 600_000);
 
 test.each(['tuned', 'hardening'] as const)('the %s part of the evaluation keeps its score', (part) => {
   const { wordings, right, wrong } = evaluation.scores[part];

@@ -95,7 +95,7 @@ function groupsStatement(intent: Intent, schema: Schema): Statement {
   if (intent.ofGroups === 'count')
     return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [{ title: `number of ${pluralOf(of)}` }] };
   const titles = [{ ...title, title: `average ${title?.title ?? ''} per ${of}` }];
-  return { sql: `select round(avg(g.figure), 2) from (select ${select[1]} as figure ${rest}) g`, titles };
+  return { sql: `select ${roundedSql('avg(g.figure)', intent.quantity?.unit)} from (select ${select[1]} as figure ${rest}) g`, titles };
 }
 
 function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: string; positions: string } {
@@ -190,9 +190,16 @@ function valueSql({ operation, distinct, quantity }: Intent, tables: Tables, onl
   if (!quantity || (operation === 'count' && !quantity.per)) return `count(*)${filter}`;
   const amount = quantity.value.sql(tables.column);
   if (quantity.per) return `round(100.0 * sum(${amount})${filter} / nullif(sum(${quantity.per.sql(tables.column)})${filter}, 0), 1)`;
-  if (operation === 'avg') return `round(avg(${amount})${filter}::numeric, 2)`;
-  if (operation === 'median') return `round((percentile_cont(0.5) within group (order by ${amount})${filter})::numeric, 2)`;
+  if (operation === 'avg') return roundedSql(`avg(${amount})${filter}::numeric`, quantity.unit);
+  if (operation === 'median') return roundedSql(`(percentile_cont(0.5) within group (order by ${amount})${filter})::numeric`, quantity.unit);
   return operation === 'sum' ? `coalesce(sum(${amount})${filter}, 0)` : `${operation}(${amount})${filter}`;
+}
+
+/** Two decimals, and more of a small figure such as a rate. Amounts of money and numbers of days or pieces need no more. */
+function roundedSql(figure: string, unit: Unit | undefined): string {
+  const rounded = `round(${figure}, 2)`;
+  const isExact = unit !== undefined && unit !== 'percent';
+  return isExact ? rounded : `case when abs(${figure}) < 0.1 then trim_scale(round(${figure}, 6)) else ${rounded} end`;
 }
 
 const mostColumns = 9;
