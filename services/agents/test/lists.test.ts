@@ -154,6 +154,35 @@ test('a cursor opens nothing but its own list', async () => {
   await expect(list({ search: 'a' }, { cursor: altered })).rejects.toMatchObject({ code: 'invalid_cursor' });
 });
 
+test('a category of any 2,000 letters is stored, changed, listed and counted apart from one with the same beginning', async () => {
+  const random = randomOf(runSeed('long categories'));
+  const caller = { organizationId: 'org_long' };
+  // Four bytes each, and no two parts alike: nothing that an index could store in full.
+  const letters = (count: number) => Array.from({ length: count }, () => String.fromCodePoint(0x20000 + random.below(40_000))).join('');
+  const beginning = letters(1_900);
+  const [one, other] = [beginning + letters(100), beginning + letters(100)];
+  const ids: string[] = [];
+  for (const category of [one, other, one]) {
+    clock.now += 1;
+    ids.push(await createAgent(agents.gateway, { category }, caller));
+  }
+  const [first, second, third] = ids as [string, string, string];
+  const listed = async (filter: Filter, page = {}) => {
+    const answer = await list(filter, page, caller);
+    return { ids: answer.agents.map(({ id }) => id), total: Number(answer.page?.total), cursor: answer.page?.nextCursor ?? '' };
+  };
+  const page = await listed({ category: one }, { limit: 1 });
+  expect(page).toMatchObject({ ids: [third], total: 2 });
+  expect(await listed({ category: one }, { cursor: page.cursor })).toEqual({ ids: [first], total: 2, cursor: '' });
+  await asCaller(caller, () => agents.gateway.updateAgent({ agentId: third, category: other, status: 'active' }));
+  expect(await listed({ category: one })).toMatchObject({ ids: [first], total: 1 });
+  expect(await listed({ category: other, status: 'active' })).toMatchObject({ ids: [third], total: 1 });
+  expect(await listed({ category: other, search: 'sales' })).toMatchObject({ ids: [third, second], total: 2 });
+  await asCaller(caller, () => agents.gateway.deleteAgent({ agentId: second }));
+  expect(await listed({ category: other })).toMatchObject({ ids: [third], total: 1 });
+  expect(await listed({})).toMatchObject({ ids: [third, first], total: 2 });
+});
+
 test('tenants see their own and count their own', async () => {
   for (const caller of [{ organizationId: 'org_b' }, { environment: 'test' as const }]) {
     for (const search of ['', 'sales']) {

@@ -80,8 +80,8 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
 const lists: Record<string, Partial<typeof filter>> = {
   agents_listed_index: {},
   agents_status_index: { status: 'active' },
-  agents_category_index: { category: 'sales' as never },
-  agents_category_status_index: { category: 'sales' as never, status: 'active' },
+  agents_category_hash_index: { category: 'sales' as never },
+  agents_category_hash_status_index: { category: 'sales' as never, status: 'active' },
 };
 
 /** These read the pending answer of a conversation. */

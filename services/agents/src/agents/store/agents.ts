@@ -61,8 +61,8 @@ export const AgentEntity = defineEntity({
   indexes: [
     'agents_listed_index',
     'agents_status_index',
-    'agents_category_index',
-    'agents_category_status_index',
+    'agents_category_hash_index',
+    'agents_category_hash_status_index',
     'agents_grams_index',
     'agents_activated_template_index',
   ].map(migratedIndex),
@@ -236,13 +236,19 @@ const forgetEmpty = `
   delete from agent_category_counts where organization_id = $1 and environment = $2 and count = 0
     and (category, status) in (select category, status from json_to_recordset($3::json) as item(category text, status text))`;
 
+const longestCounted = 128;
+
+/** True if the category has a counter. The key of a counter has no room for 2,000 letters, which may be 8,000 bytes. */
+export const isCounted = (category: string): boolean => [...category].length <= longestCounted;
+
 /** Moves the counters in the transaction that moves the agents. */
 export async function moveCounts(sql: Sql, { organizationId, environment }: Tenant, changes: readonly CountChange[]): Promise<void> {
   if (changes.length === 0) return;
-  const values = [organizationId, environment, JSON.stringify(changes)];
-  await sql(moveStatuses, values);
-  await sql(moveCategories, values);
-  if (changes.some((change) => change.by < 0)) await sql(forgetEmpty, values);
+  const valuesOf = (some: readonly CountChange[]) => [organizationId, environment, JSON.stringify(some)];
+  await sql(moveStatuses, valuesOf(changes));
+  const ofCategories = valuesOf(changes.filter(({ category }) => isCounted(category)));
+  await sql(moveCategories, ofCategories);
+  if (changes.some((change) => change.by < 0)) await sql(forgetEmpty, ofCategories);
 }
 
 export interface CountFilter {

@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 import { type AgentSummary, fold, gramsNeeded } from '../domain/agent.ts';
-import { totalOf } from './agents.ts';
+import { isCounted, totalOf } from './agents.ts';
 
 export interface AgentFilter {
   readonly tenant: Tenant;
@@ -44,16 +44,37 @@ async function readInOrder(
   const query = parameters();
   const [organization, environment] = [query.add(filter.tenant.organizationId), query.add(filter.tenant.environment)];
   const tenant = `organization_id = ${organization} and environment = ${environment}`;
-  const total = start?.total === undefined ? totalOf(filter, tenant, query) : `${query.add(start.total)}::bigint`;
-  // The indexes of the lists have this collation, and the primary key has not.
-  const listed = `organization_id collate "C" = ${organization} and environment = ${environment}`;
-  const where = [listed, ...needles.map((needle) => contains(needle, query))];
-  if (filter.category !== undefined) where.push(`category = ${query.add(filter.category)}`);
-  if (filter.status !== '') where.push(`status = ${query.add(filter.status)}`);
+  const where = inList(filter, [organization, environment], query);
+  const total = start?.total === undefined ? totalInList(filter, tenant, where, query) : `${query.add(start.total)}::bigint`;
+  where.push(...needles.map((needle) => contains(needle, query)));
   if (start) where.push(isAfter(start, query));
   const page = `select ${columns} from agents where ${where.join(' and ')} ${newestFirst} ${query.add(limit + 1)}::integer`;
   return await read(sql, total, page, query);
 }
+
+const hashOf = (organization: string, environment: string, category: string): string =>
+  `hashtextextended(${organization} || ' ' || ${environment} || ' ' || ${category}, 0)`;
+
+/**
+ * The conditions of a list, written so that its own index serves them and no other index does. A category may be longer than what an
+ * index stores, so its indexes have a hash.
+ */
+function inList({ category, status }: AgentFilter, [organization, environment]: readonly [string, string], { add }: Parameters): string[] {
+  if (category === undefined) {
+    const listed = `organization_id collate "C" = ${organization} and environment = ${environment}`;
+    return status === '' ? [listed] : [listed, `status = ${add(status)}`];
+  }
+  const values = [`${organization}::text`, `${environment}::text`, `${add(category)}::text`] as const;
+  return [
+    `${hashOf('organization_id', 'environment', 'category')} = ${hashOf(...values)}`,
+    `(organization_id, environment, category) is not distinct from (${values.join(', ')})`,
+    ...(status === '' ? [] : [`status collate "C" = ${add(status)}`]),
+  ];
+}
+
+/** Reads the counters, and counts the agents themselves where their category has none. */
+const totalInList = (filter: AgentFilter, tenant: string, where: readonly string[], query: Parameters): string =>
+  isCounted(filter.category ?? '') ? totalOf(filter, tenant, query) : `(select count(*) from agents where ${where.join(' and ')})`;
 
 /**
  * Reads the search index. The other conditions are written so that no other index serves them: with few matches among many agents the

@@ -11,6 +11,7 @@ import { deletedAgentsDue } from './0010-deleted-agents-due.ts';
 import { answerRecords } from './0011-answer-records.ts';
 import { conversationsAndFeedback } from './0012-conversations-and-feedback.ts';
 import { fieldDefaults } from './0013-field-defaults.ts';
+import { categoryHashes } from './0014-category-hashes.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   answerRecords,
   conversationsAndFeedback,
   fieldDefaults,
+  categoryHashes,
 ];
