@@ -231,10 +231,13 @@ const prefixed = (name: string, key: string) => key.replaceAll(/\w+/g, (column) 
 const moveStatuses = move('agent_counts', 'status');
 const moveCategories = move('agent_category_counts', 'category, status');
 
-// Categories come and go with their names.
+// Categories come and go with their names. By ctid, after one look-up each: a join may read all counters of the tenant.
 const forgetEmpty = `
-  delete from agent_category_counts where organization_id = $1 and environment = $2 and count = 0
-    and (category, status) in (select category, status from json_to_recordset($3::json) as item(category text, status text))`;
+  delete from agent_category_counts where count = 0 and ctid = any(array(
+    select found.ctid from json_to_recordset($3::json) as item(category text, status text)
+    cross join lateral (
+      select ctid from agent_category_counts c where c.organization_id = $1 and c.environment = $2 and c.category = item.category
+        and c.status = item.status limit 1) found))`;
 
 const longestCounted = 128;
 

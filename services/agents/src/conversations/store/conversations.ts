@@ -116,7 +116,8 @@ export async function selectConversations(
   return { rows: conversations.map(({ total: _, ...row }) => row as ConversationRow), total: Number(rows[0]?.total) };
 }
 
-const ofReader = `organization_id = $1 and environment = $2 and id = $3 and agent_id = $4 and user_id = $5 and deleted_at is null
+// The reader is compared so that no index serves it: by that of the list the planner would look through all conversations of the reader.
+const ofReader = `organization_id = $1 and environment = $2 and id = $3 and (agent_id, user_id) is not distinct from ($4, $5) and deleted_at is null
   and exists (select 1 from agents where organization_id = $1 and environment = $2 and id = $4)`;
 
 const valuesOf = ({ tenant, agentId, userId }: Reader, id: string) => [tenant.organizationId, tenant.environment, id, agentId, userId];

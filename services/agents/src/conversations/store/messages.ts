@@ -44,12 +44,13 @@ const finished = finishedWith('m.record');
 const listed = finishedWith(`m.record - 'steps'`);
 const pending = `select ${select({ ...pendingColumns('a'), record: 'null::jsonb', role: `'assistant'`, createdAt: 'a.accepted_at' })} from answers a`;
 
+// The look-up of the conversation has a limit, so that the planner uses its key: an anti join would read all conversations of the tenant.
 const oneMessage = `
   with living as (select 1 from agents where organization_id = $1 and environment = $2 and id = $3)
   ${finished} where exists (select 1 from living) and m.organization_id = $1 and m.environment = $2 and m.id = $5
     and m.created_at = $6::timestamptz and m.agent_id = $3 and m.user_id = $4
-    and not exists (select 1 from conversations c where c.organization_id = $1 and c.environment = $2 and c.id = m.conversation_id
-      and c.deleted_at is not null)
+    and (select c.deleted_at from conversations c where c.organization_id = $1 and c.environment = $2 and c.id = m.conversation_id limit 1)
+      is null
   union all
   ${pending} where exists (select 1 from living) and a.organization_id = $1 and a.environment = $2 and a.id = $5
     and a.state <> 'releasing' and a.agent_id = $3 and a.user_id = $4`;
@@ -117,7 +118,7 @@ function statementOf(
       (${pending} where ${of('a').replace('conversation_id', 'conversation_id collate "C"')} and a.state <> 'releasing' ${behind('a.accepted_at', 'a.id')})
       ${rest}) as page) as sized on coalesce(sized.bytes, 0) <= ${maxPageBytes}
     where c.organization_id = ${query.add(tenant.organizationId)} and c.environment = ${query.add(tenant.environment)}
-      and c.id = ${query.add(conversationId)} and c.agent_id = ${query.add(agentId)} and c.user_id = ${query.add(userId)}
+      and c.id = ${query.add(conversationId)} and (c.agent_id, c.user_id) is not distinct from (${query.add(agentId)}, ${query.add(userId)})
       and c.deleted_at is null
     order by sized."createdAt" desc, sized.id desc`;
 }

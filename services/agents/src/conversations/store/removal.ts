@@ -58,11 +58,14 @@ export function removeDeletedConversation(store: Store, waitSeconds = graceSecon
   });
 }
 
+// The look-up of the answer has a limit, so that the planner uses its index: for an exists it would read all unfinished answers.
 const findDeleted = `
-  select c.organization_id as "organizationId", c.environment, c.id, c.message_count as messages,
-    exists (select 1 from answers a where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
-      and a.environment collate "C" = c.environment and a.state <> 'releasing') as "isUnfinished"
-  from conversations c where c.deleted_at is not null and c.deleted_at <= now() - $1 * interval '1 second' order by c.deleted_at limit 1 for update skip locked`;
+  select c.organization_id as "organizationId", c.environment, c.id, c.message_count as messages, unfinished.id is not null as "isUnfinished"
+  from conversations c
+  left join lateral (
+    select a.id from answers a where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
+      and a.environment collate "C" = c.environment and a.state <> 'releasing' limit 1) unfinished on true
+  where c.deleted_at is not null and c.deleted_at <= now() - $1 * interval '1 second' order by c.deleted_at limit 1 for update of c skip locked`;
 
 const postpone = `
   update conversations set deleted_at = now() + $4 * interval '1 second' where organization_id = $1 and environment = $2 and id = $3`;

@@ -40,10 +40,12 @@ export interface StepScope {
   sourceVersion: number;
 }
 
+// The look-up of the agent has a limit, so that the planner uses its key and does not read all agents of the tenant.
 const loadScope = `
   select g.tables, g.read_only as "readOnly", g.status = 'active' as "isActive", coalesce(s.version, 0) as "sourceVersion"
   from answers a
-  join agents g on g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id
+  cross join lateral (
+    select * from agents g where g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id limit 1) g
   left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment and s.url_sealed is not null
   where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.attempt = $4 and a.state = 'running'`;
 const lockScope = `${loadScope} for update of a`;
