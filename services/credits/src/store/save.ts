@@ -291,17 +291,22 @@ function addToRollup(table: string, keys: readonly string[], day: string): strin
   )`;
 }
 
+// The look-ups have a limit, so that the planner uses the keys: a join may read all users of the tenant, and their pairs with agents.
 /** Counts users in their first use of a day, week or month, of one agent and of any ('' as the agent). */
 const countUsers = (day: string, midnight: string) => `newcomers as (
     select '' as agent_id, today.user_id, known.last_day
     from (select distinct user_id from used) as today
-    left join usage_users as known on known.organization_id = $1 and known.environment = $2 and known.user_id = today.user_id
+    left join lateral (
+      select last_day from usage_users as seen where organization_id = $1 and environment = $2 and seen.user_id = today.user_id limit 1
+    ) as known on true
     where known.last_day is distinct from ${day}
     union all
     select today.agent_id, today.user_id, known.last_day
     from (select distinct user_id, agent_id from used) as today
-    left join usage_user_agents as known on known.organization_id = $1 and known.environment = $2
-      and known.user_id = today.user_id and known.agent_id = today.agent_id
+    left join lateral (
+      select last_day from usage_user_agents as seen
+      where organization_id = $1 and environment = $2 and seen.user_id = today.user_id and seen.agent_id = today.agent_id limit 1
+    ) as known on true
     where known.last_day is distinct from ${day}
   ), counted as (
     insert into usage_unique_users as existing (organization_id, environment, agent_id, grain, period, users)
