@@ -2,6 +2,7 @@ import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
+import { findFeedback, replaceFeedback } from '../src/conversations/store/feedback.ts';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 import { compose } from './compose.ts';
 import { StoredConversations } from './stored-conversations.ts';
@@ -96,6 +97,49 @@ test('deletion waits for pending answers, and then removes everything', async ()
   await talk.end(conversationId, answer, start + 10);
   await until(async () => (await remains(agentId))['deleted'] === 0);
   expect(await remains(agentId)).toEqual(nothing);
+}, 30_000);
+
+const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+test('feedback that meets the removal of its conversation leaves no row behind', async () => {
+  const { store, database, stop } = await compose();
+  try {
+    await createMessagePartitions(store).ensure(start);
+    const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+    const talk = new StoredConversations(database, ownerOf('agt_1', 'usr_1'));
+    const exchange = async () => {
+      const conversationId = await talk.begin(start);
+      const feedback = {
+        messageId: await talk.exchange(conversationId, start + 10),
+        conversationId,
+        userId: 'usr_1',
+        score: 5,
+        comment: '',
+      };
+      await database.query(
+        `insert into deleted_agents (organization_id, environment, id, deleted_at) values ('org_a', 'live', 'agt_1', now()) on conflict do nothing`,
+      );
+      return feedback;
+    };
+    const removeAll = async () => {
+      while ((await removeDeletedAgents(store)) > 0);
+    };
+    const before = await exchange();
+    let removal: Promise<void> | undefined;
+    await store.transaction(async ({ sql }) => {
+      expect(await replaceFeedback(sql, tenant, before)).toMatchObject({ score: 5 });
+      removal = removeAll();
+      const isWaiting = async () => (await database.query(waiting)).rowCount === 1;
+      await Promise.race([removal, until(isWaiting)]);
+    });
+    await removal;
+    const after = await exchange();
+    await removeAll();
+    expect(await replaceFeedback(store.sql, tenant, after)).toBeUndefined();
+    expect(await findFeedback(store.sql, tenant, [before.messageId, after.messageId])).toEqual([]);
+  } finally {
+    await stop();
+  }
 }, 30_000);
 
 test('an agent whose answers are unfinished delays no other agent, and its finished conversations are removed', async () => {

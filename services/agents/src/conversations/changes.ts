@@ -51,7 +51,9 @@ export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedbac
       const { role, status, conversationId } = requireFound(await findMessage(sql, { tenant, agentId, userId }, messageId));
       if (role !== 'assistant') throw new ServiceError('invalid_request', { message: notAnAnswer, param: 'message_id' });
       if (status === 'queued' || status === 'running') throw new ServiceError('conversation_busy', { message: notEnded });
-      return { feedback: toFeedback(await replaceFeedback(sql, tenant, { messageId, conversationId, userId, score, comment })) };
+      return {
+        feedback: toFeedback(requireFound(await replaceFeedback(sql, tenant, { messageId, conversationId, userId, score, comment }))),
+      };
     });
   },
 });

@@ -37,16 +37,22 @@ interface NewFeedback {
 
 const columns = 'message_id as "messageId", score, comment, updated_at as "updatedAt"';
 
+// The lock keeps the conversation, whose removal takes its feedback along, until this transaction ends.
 const replace = `
   insert into message_feedback (organization_id, environment, message_id, conversation_id, user_id, score, comment, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, now())
+  select $1, $2, $3, id, $5, $6, $7, now() from conversations where organization_id = $1 and environment = $2 and id = $4 for key share
   on conflict (organization_id, environment, message_id)
   do update set score = excluded.score, comment = excluded.comment, updated_at = excluded.updated_at returning ${columns}`;
 
-export async function replaceFeedback(sql: Sql, { organizationId, environment }: Tenant, feedback: NewFeedback): Promise<FeedbackRow> {
+/** Undefined where the conversation was removed in the meantime. */
+export async function replaceFeedback(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  feedback: NewFeedback,
+): Promise<FeedbackRow | undefined> {
   const { messageId, conversationId, userId, score, comment } = feedback;
   const [row] = await sql<FeedbackRow>(replace, [organizationId, environment, messageId, conversationId, userId, score, comment]);
-  return row as FeedbackRow;
+  return row;
 }
 
 const find = `select ${columns} from message_feedback where organization_id = $1 and environment = $2 and message_id = any($3::text[])`;
