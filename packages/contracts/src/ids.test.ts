@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { decodeTime } from 'ulid';
 import { isWellFormedApiKey, makeApiKey, newId } from './ids.ts';
 
 test('identifiers say what they name, are unique and sort by their making', () => {
@@ -7,6 +8,16 @@ test('identifiers say what they name, are unique and sort by their making', () =
   expect(new Set(ids).size).toBe(ids.length);
   expect([...ids].sort()).toEqual(ids);
   for (const id of ids) expect(id).toMatch(/^usr_[0-9a-z]{26}$/);
+});
+
+test('after a clock that was ahead was set back, identifiers have the right time again', () => {
+  const now = Date.now();
+  const timeOf = (id: string) => decodeTime(id.slice('msg_'.length).toUpperCase());
+  const [before, ahead, after, next] = [now, now + 600_000, now + 1, now + 2].map((at) => newId('msg', at)) as [string, string, string, string];
+  expect([before, ahead, after, next].map(timeOf)).toEqual([now, now + 600_000, now + 1, now + 2]);
+  expect([before, after, next].toSorted()).toEqual([before, after, next]);
+  // The measured time varies by less than this, and the order of identifiers stays.
+  expect(newId('msg', now - 5_000) > next).toBe(true);
 });
 
 const letters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];

@@ -38,10 +38,21 @@ function nextRandom(): number {
   return word / 2 ** 32;
 }
 
-const next = monotonicFactory(nextRandom);
+/** The time may vary by this between two measurements of the followed clock. A clock that is further back was set. */
+const variationMs = 10_000;
+let next = monotonicFactory(nextRandom);
+let latestMs = 0;
 
-/** A new identifier; those made later in one process sort later. */
-export const newId = (prefix: IdPrefix, nowMs: number = processClock.now()): string => `${prefix}_${next(nowMs).toLowerCase()}`;
+/** A new identifier. Those made later in one process sort later, unless its clock was set back in between. */
+export function newId(prefix: IdPrefix, nowMs: number = processClock.now()): string {
+  if (nowMs < latestMs - variationMs) {
+    // The library would use the latest time until the clock has come to it, and services refuse messages whose time is far ahead.
+    next = monotonicFactory(nextRandom);
+    latestMs = 0;
+  }
+  latestMs = Math.max(latestMs, nowMs);
+  return `${prefix}_${next(nowMs).toLowerCase()}`;
+}
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const shape = /^sa_(?:live|test)_[0-9A-Za-z]{38}$/;
