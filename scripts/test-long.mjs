@@ -156,6 +156,9 @@ if (!Number.isInteger(times) || times < 1) throw new Error(`--times must be a wh
 const unknown = positionals.filter((name) => !Object.hasOwn(forms, name));
 if (unknown.length > 0) throw new Error(`No long form ${unknown.join(', ')}; there are ${Object.keys(forms).join(', ')}.`);
 
+/** For tests that name no limit of their own: the usual one is that of the short forms. */
+const testLimitMs = 30 * 60_000;
+
 const results = [];
 for (const [name, form] of Object.entries(forms)) {
   if (positionals.length > 0 ? !positionals.includes(name) : form.named) continue;
@@ -177,7 +180,7 @@ process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
 function run({ env, program, suites, alone, needs = {} }, ...choice) {
   for (const [command, name] of Object.entries(needs)) install(command, name);
-  const options = alone ? ['--maxWorkers=1'] : [];
+  const options = [`--testTimeout=${testLimitMs}`, ...(alone ? ['--maxWorkers=1'] : [])];
   const words = program ?? [...jest, ...options, ...choice, ...suites];
   const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
