@@ -13,7 +13,12 @@ test('identifiers say what they name, are unique and sort by their making', () =
 test('after a clock that was ahead was set back, identifiers have the right time again', () => {
   const now = Date.now();
   const timeOf = (id: string) => decodeTime(id.slice('msg_'.length).toUpperCase());
-  const [before, ahead, after, next] = [now, now + 600_000, now + 1, now + 2].map((at) => newId('msg', at)) as [string, string, string, string];
+  const [before, ahead, after, next] = [now, now + 600_000, now + 1, now + 2].map((at) => newId('msg', at)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
   expect([before, ahead, after, next].map(timeOf)).toEqual([now, now + 600_000, now + 1, now + 2]);
   expect([before, after, next].toSorted()).toEqual([before, after, next]);
   // The measured time varies by less than this, and the order of identifiers stays.

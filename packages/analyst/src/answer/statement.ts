@@ -191,7 +191,8 @@ function valueSql({ operation, distinct, quantity }: Intent, tables: Tables, onl
   const amount = quantity.value.sql(tables.column);
   if (quantity.per) return `round(100.0 * sum(${amount})${filter} / nullif(sum(${quantity.per.sql(tables.column)})${filter}, 0), 1)`;
   if (operation === 'avg') return roundedSql(`avg(${amount})${filter}::numeric`, quantity.unit);
-  if (operation === 'median') return roundedSql(`(percentile_cont(0.5) within group (order by ${amount})${filter})::numeric`, quantity.unit);
+  if (operation === 'median')
+    return roundedSql(`(percentile_cont(0.5) within group (order by ${amount})${filter})::numeric`, quantity.unit);
   return operation === 'sum' ? `coalesce(sum(${amount})${filter}, 0)` : `${operation}(${amount})${filter}`;
 }
 
