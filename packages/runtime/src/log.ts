@@ -4,6 +4,8 @@ export type Logger = PinoLogger;
 
 const bufferBytes = 16_000;
 const flushEveryMs = 200;
+/** Lines that cannot be written wait up to this size; further ones are dropped. */
+const waitingBytes = 1024 * 1024;
 
 /** Names of fields that may hold a secret; their values are never written. */
 const secretNames = new Set([
@@ -20,17 +22,21 @@ const secretNames = new Set([
 ]);
 const censored = '[redacted]';
 
-const streams = new Set<{ flushSync(): void }>();
+const streams = new Set<{ end(): void }>();
 process.on('exit', () => {
-  for (const stream of streams) stream.flushSync();
+  // Not flushSync, which repeats a write that fails: with a full disk the process would not end.
+  for (const stream of streams) stream.end();
 });
 
 /**
  * Writes one JSON line for each event to standard output. Lines are buffered for at most 200 ms, because one write
- * for each line is a measurable part of a short request; they are flushed at exit.
+ * for each line is a measurable part of a short request; they are flushed at exit. While they cannot be written, as on a
+ * full disk, the process works on, and the next flush tries again.
  */
 export function createLogger(name: string, level: string): Logger {
-  const stream = destination({ dest: 1, sync: true, minLength: bufferBytes, periodicFlush: flushEveryMs });
+  const stream = destination({ dest: 1, sync: true, minLength: bufferBytes, maxLength: waitingBytes, periodicFlush: flushEveryMs });
+  // There is no other place to report it; without a listener it would end the process.
+  stream.on('error', () => undefined);
   streams.add(stream);
   const base = { pid: process.pid, service: name };
   return pino({ level, base, timestamp: isoTime, formatters: { log: withoutSecrets }, serializers: { err: describeError } }, stream);
