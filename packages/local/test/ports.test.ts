@@ -1,7 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { freePort, isFree, reservePort } from '../src/host/ports.ts';
+import { freePort, hostInUrl, isFree, reservePort } from '../src/host/ports.ts';
 import { catalogue } from '../src/system/catalogue.ts';
 import { planInstances } from '../src/system/plan.ts';
+
+test.each([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '127.0.0.1'],
+  ['::1', '[::1]'],
+  ['192.0.2.7', '192.0.2.7'],
+  ['localhost', 'localhost'],
+])('a server that listens on %s is reached at %s', (address, host) => {
+  expect(hostInUrl(address)).toBe(host);
+});
 
 test('a port that is known to be for something else is never given away', async () => {
   const range = Array.from({ length: 10_000 }, (_, index) => 20_000 + index);

@@ -118,6 +118,16 @@ describe('a running system', () => {
   });
 });
 
+test('starts with a public API on one address of this machine only', async () => {
+  const env = await ownEnvironment({ LISTEN_HOST: '127.0.0.2' });
+  const system = await startFakes(env);
+  const url = `http://127.0.0.2:${env['PORT']}`;
+  expect([system.url, system.endpoints['gateway']]).toEqual([url, url]);
+  expect(await environmentOf(system, 'gateway')).toMatchObject({ HOST: '127.0.0.2' });
+  expect(await environmentOf(system, 'identity')).toMatchObject({ HOST: '127.0.0.1' });
+  await system.stop();
+});
+
 describe('stopping', () => {
   test('workers end before the services to which they return work', async () => {
     const system = await startFakes(await ownEnvironment());

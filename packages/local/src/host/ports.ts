@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 
 /** Below the range of ephemeral ports, so that a restarted process finds its port still free. */
 const firstPort = 20_000;
@@ -27,6 +27,12 @@ export async function freePort(): Promise<number> {
     if (await isFree(port)) return port;
   }
   throw new Error(`no free port found between ${firstPort} and ${lastPort}`);
+}
+
+/** The host of a URL by which this machine reaches a server that listens on the address. */
+export function hostInUrl(address: string): string {
+  if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
+  return isIPv6(address) ? `[${address}]` : address;
 }
 
 /** True if a server can listen on the port now. */

@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { get } from 'node:http';
 import { nodeOptions, supervised } from '@agent-service/runtime/config';
 import { z } from 'zod';
+import { hostInUrl } from '../host/ports.ts';
 
 /** How one process is run. Specs are values: the same spec starts the process again after its death. */
 export interface ProcessSpec {
@@ -46,6 +47,7 @@ interface NodeProcessOptions {
 export function nodeProcess({ name, entry, workingFolder, env, opsPort, released = Promise.resolve() }: NodeProcessOptions): ProcessSpec {
   let hasStarted = false;
   let askedAt = Number.NEGATIVE_INFINITY;
+  const readyUrl = `http://${hostInUrl(env['HOST'] ?? '127.0.0.1')}:${opsPort}/readyz`;
   return {
     name,
     spawn(log) {
@@ -62,9 +64,9 @@ export function nodeProcess({ name, entry, workingFolder, env, opsPort, released
     async isReady() {
       if (!hasStarted && performance.now() - askedAt < askSilentEveryMs) return false;
       askedAt = performance.now();
-      return answersOk(`http://127.0.0.1:${opsPort}/readyz`);
+      return answersOk(readyUrl);
     },
-    unreadyReason: () => readFaults(`http://127.0.0.1:${opsPort}/readyz`),
+    unreadyReason: () => readFaults(readyUrl),
     stopSignal: 'SIGTERM',
     stopLimitMs: 15_000,
   };

@@ -75,7 +75,7 @@ const checkedProcess =
     const source = resolve(repositoryRoot, entry.entry.replace('main.ts', 'config.ts'));
     // The environment that the process will get, with placeholders for what the supervisor makes.
     const env = childEnvironment({
-      instance: { entry, name: entry.name, port: 1, opsPort: 1 },
+      instance: { entry, name: entry.name, host: '127.0.0.1', port: 1, opsPort: 1 },
       instances: [],
       operator,
       modelKeys: [],

@@ -73,7 +73,7 @@ function localNetworks({ instance: { entry }, operator, publicHost }: ChildEnvir
 
 /** The URLs of the public API on this machine; while settings are checked there is no address yet. */
 function gatewayUrls(instances: readonly Instance[]): string {
-  const urls = instances.filter(({ entry }) => entry.name === 'gateway').map(({ port }) => `http://127.0.0.1:${port}`);
+  const urls = instances.filter(({ entry }) => entry.name === 'gateway').map(({ host, port }) => `http://${host}:${port}`);
   return urls.length > 0 ? urls.join(',') : 'http://127.0.0.1:8080';
 }
 

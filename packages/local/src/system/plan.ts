@@ -1,11 +1,13 @@
 import { ConfigurationError } from '@agent-service/runtime/config';
-import { freePort, reservePort } from '../host/ports.ts';
+import { freePort, hostInUrl, reservePort } from '../host/ports.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
 /** One process that will run: an entry of the catalogue with the name and ports of this replica. */
 export interface Instance {
   readonly entry: CatalogueEntry;
   readonly name: string;
+  /** The host by which this machine reaches it, as in a URL. */
+  readonly host: string;
   /** The port of its public HTTP or gRPC server; workers have none. */
   readonly port: number | undefined;
   readonly opsPort: number;
@@ -16,6 +18,7 @@ export async function planInstances(
   entries: readonly CatalogueEntry[],
   replicas: ReadonlyMap<string, number>,
   knownPorts: Readonly<Record<string, number>>,
+  listenHost = '127.0.0.1',
 ): Promise<Instance[]> {
   const instances: Instance[] = [];
   // They may be in the range of free ports.
@@ -24,10 +27,15 @@ export async function planInstances(
     for (let index = 0; index < (replicas.get(entry.name) ?? 1); index++) {
       const known = index === 0 && entry.port ? knownPorts[entry.port.setting] || undefined : undefined;
       const port = entry.kind === 'worker' ? undefined : (known ?? (await freePort()));
-      instances.push({ entry, name: replicaName(entry.name, index), port, opsPort: await freePort() });
+      instances.push({ entry, name: replicaName(entry.name, index), host: hostOf(entry, listenHost), port, opsPort: await freePort() });
     }
   }
   return instances;
+}
+
+/** Only processes that face people listen on the operator's address. */
+function hostOf({ kind }: CatalogueEntry, listenHost: string): string {
+  return kind === 'http' ? hostInUrl(listenHost) : '127.0.0.1';
 }
 
 /** The address of a service: all its replicas in one gRPC target. */
@@ -38,10 +46,10 @@ export function targetOf(service: string, instances: readonly Instance[]): strin
 
 /** The address of each process by name, as in endpoints.json. */
 export function endpointsOf(instances: readonly Instance[]): Record<string, string> {
-  const own = instances.flatMap(({ name, entry, port, opsPort }): [string, string][] => [
+  const own = instances.flatMap(({ name, entry, host, port, opsPort }): [string, string][] => [
     ...(entry.kind === 'grpc' ? ([[name, `ipv4:127.0.0.1:${port}`]] as [string, string][]) : []),
-    ...(entry.kind === 'http' ? ([[name, `http://127.0.0.1:${port}`]] as [string, string][]) : []),
-    [`${name}.ops`, `http://127.0.0.1:${opsPort}`],
+    ...(entry.kind === 'http' ? ([[name, `http://${host}:${port}`]] as [string, string][]) : []),
+    [`${name}.ops`, `http://${host}:${opsPort}`],
   ]);
   return Object.fromEntries(own);
 }

@@ -62,7 +62,8 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     const owners = catalogue.filter(({ database }) => database).map(({ name }) => name);
     const runtimeRoles = catalogue.filter(({ runtimeRole }) => runtimeRole).map(({ name }) => name);
     const secrets = loadSecrets(settings.DATA_DIR, [...owners, ...runtimeRoles.map(runtimeRoleName)], env);
-    const instances = await planInstances(catalogue, replicas, { PORT: settings.PORT, PORTAL_PORT: settings.PORTAL_PORT });
+    const knownPorts = { PORT: settings.PORT, PORTAL_PORT: settings.PORTAL_PORT };
+    const instances = await planInstances(catalogue, replicas, knownPorts, settings.LISTEN_HOST);
     const context = { settings, secrets, report, run: stack.run, postgresProfile: options.postgresProfile ?? 'durable' };
     const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [
       bringUpDatabase(context, owners, runtimeRoles),
@@ -114,12 +115,12 @@ function throwFirstFailure(outcomes: readonly PromiseSettledResult<unknown>[]): 
 
 function publicUrl(instances: readonly Instance[]): string {
   const first = instances.find(({ entry }) => entry.port?.setting === 'PORT') ?? instances.find(({ entry }) => entry.kind === 'http');
-  return `http://127.0.0.1:${first?.port}`;
+  return `http://${first?.host}:${first?.port}`;
 }
 
 function portalUrl(instances: readonly Instance[], configured: string | undefined): string | undefined {
   const portal = instances.find(({ entry }) => entry.port?.setting === 'PORTAL_PORT');
-  return portal && (configured || `http://127.0.0.1:${portal.port}`);
+  return portal && (configured || `http://${portal.host}:${portal.port}`);
 }
 
 async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<void> {
