@@ -35,11 +35,16 @@ const refused = [
   ['image.tag=a', 'fullnameOverride', '2026-agents'],
   ['image.tag=a', 'fullnameOverride', 'agents.test'],
   ['fullnameOverride=Agents', 'fullnameOverride'],
+  ['defaults.podAnnotations.scrape=true', '/defaults/podAnnotations/scrape'],
+  ['commonLabels.team=1', '/commonLabels/team'],
+  ['service.annotations.internal=true', '/service/annotations/internal'],
+  ['defaults.autoscaling.enabled=true,processes.gateway.autoscaling.minReplicas=12', 'processes.gateway.autoscaling'],
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
 /** Further values that work. */
 const accepted = [
+  { ingress: { enabled: true, hosts: ['*.example.com'], portalHosts: ['*.portal.example.com'] } },
   { settings: { all: { DRAIN_DELAY_MS: 1_000 }, gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000, ANSWER_WAIT_DRAIN_SECONDS: '30' } } },
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
