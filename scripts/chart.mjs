@@ -39,6 +39,11 @@ const refused = [
   ['commonLabels.team=1', '/commonLabels/team'],
   ['service.annotations.internal=true', '/service/annotations/internal'],
   ['defaults.autoscaling.enabled=true,processes.gateway.autoscaling.minReplicas=12', 'processes.gateway.autoscaling'],
+  [
+    'settings.gateway.DRAIN_DELAY_MS=60000,shutdown.gatewayPreStopSeconds=60',
+    'shutdown.terminationGracePeriodSeconds: must be at least 130',
+  ],
+  ['settings.all.ANSWER_WAIT_DRAIN_SECONDS=70', 'shutdown.terminationGracePeriodSeconds: must be at least 100'],
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
