@@ -49,3 +49,10 @@ test.each(['', '/var/lib/agent-service/data-ab', '/etc/postgres'])(
     rmSync(join(folder, 'postgres-location'));
   },
 );
+
+test('reset removes what a process that was killed could not rename or remove, which has secrets', async () => {
+  const folder = await folderWith('secrets.json.4194304.0123abcd', '{"POSTGRES_PASSWORD":"hunter2"}');
+  writeFileSync(join(folder, '.password.4194304'), 'hunter2');
+  writeFileSync(join(folder, 'postgres-location.4194304.0123abcd'), '');
+  expect(await removeData(folder)).toEqual([]);
+});

@@ -1,14 +1,18 @@
 import { existsSync, globSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { removeDrafts } from '../host/files.ts';
 import { notedLocation } from '../postgres/location.ts';
 import { clearPostmaster } from '../postgres/postmaster-file.ts';
 import { takeFolder } from '../processes/ownership.ts';
+import { startTimeOf } from '../processes/process-mark.ts';
 
 /** Only these: DATA_DIR may hold other files as well. */
 const ours = [
   ...['postgres', 'postgres.draft', 'postgres-location', 'redis', 'logs', 'compile-cache', 'demonstration.json'],
   ...['secrets.json', 'credentials.json', 'endpoints.json', 'processes.json', 'supervisor.json.after-*'],
+  // Left by a process that was killed, the second with the password of the cluster.
+  ...['postgres-location.[0-9]*', '.password.[0-9]*'],
 ];
 
 /** Removes all data of a system after stopping the processes of a dead supervisor; refused while a live one owns it. Returns the other files. */
@@ -18,6 +22,7 @@ export async function removeData(dataDir: string): Promise<string[]> {
   try {
     await removeCluster(join(dataDir, 'postgres'));
     await removeOutsideCluster(dataDir);
+    removeDrafts(dataDir, (pid) => startTimeOf(pid) !== undefined);
     for (const name of globSync(ours, { cwd: dataDir })) rmSync(join(dataDir, name), { recursive: true, force: true });
   } finally {
     ownership.release();
