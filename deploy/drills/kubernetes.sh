@@ -53,7 +53,9 @@ address=${NODE_ADDRESS:-$(kubectl get nodes -o jsonpath='{.items[0].status.addre
 for _ in $(seq 60); do ! curl -sf -o /dev/null "http://$address:30080/readyz" || break; sleep 1; done
 start_load() { node deploy/drills/load.mjs --url "http://$address:30080" --key "$key" --rate "$RATE" --seconds 900 "$@" >"$work/load.json" & load=$!; sleep 3; }
 stop_load() { # stop_load WHAT: ends the load and judges it
-  sleep 3; kill "$load"; wait "$load" && outcome=passed || { outcome=FAILED; failed=1; }
+  sleep 3
+  kill "$load" || { load=; say "FAILED: the load ended before $1: $(cat "$work/load.json")"; exit 1; }
+  wait "$load" && outcome=passed || { outcome=FAILED; failed=1; }
   load=
   say "$1: $outcome $(cat "$work/load.json")"
 }
