@@ -128,6 +128,17 @@ test('starts with a public API on one address of this machine only', async () =>
   await system.stop();
 });
 
+test("PGSSLMODE of the operator, which is for servers elsewhere, does not concern the system's own PostgreSQL", async () => {
+  process.env['PGSSLMODE'] = 'require';
+  try {
+    const system = await startFakes(await ownEnvironment());
+    expect(new URL(system.endpoints['postgres'] ?? '').searchParams.get('sslmode')).toBe('disable');
+    await system.stop();
+  } finally {
+    delete process.env['PGSSLMODE'];
+  }
+});
+
 describe('stopping', () => {
   test('workers end before the services to which they return work', async () => {
     const system = await startFakes(await ownEnvironment());

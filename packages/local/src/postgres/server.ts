@@ -46,7 +46,7 @@ export async function preparePostgres({ folder, port, profile, password }: Postg
 }
 
 async function answers(url: string, folder: string): Promise<boolean> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  const client = new Client({ connectionString: url, ssl: false, connectionTimeoutMillis: 2000 });
   client.on('error', () => undefined);
   try {
     await client.connect();

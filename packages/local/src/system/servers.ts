@@ -53,7 +53,8 @@ export async function bringUpDatabase(
     password: secrets.postgresPassword,
   });
   await run(spec);
-  return await provisionOwnServer(spec.url, options);
+  // Without it clients would follow PGSSLMODE, and this server has no TLS.
+  return await provisionOwnServer(`${spec.url}?sslmode=disable`, options);
 }
 
 /** The Redis that REDIS_URL names, else one of our own. Answers with its URL. */
