@@ -324,3 +324,33 @@ def test_usage_of_a_period_has_the_model_of_its_period(period: dict[str, str], n
     usage = {"date": "2026-01-05", "total_credits": 1, "query_count": 1, "unique_users": 1, "breakdown_by_model": {"Fast": 1}, **period}
     with connect(lambda _: httpx.Response(200, json={"data": [usage], "meta": meta})) as service:
         assert [type(one).__name__ for one in service.entries(service.list_usage)] == [name]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that the clock is ahead of the machine's. A test moves it on."""
+    monotonic, ahead = time.monotonic, [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + ahead[0])
+    return ahead
+
+
+def test_the_wait_for_an_answer_also_ends_where_the_service_is_silent(clock: list[float]) -> None:
+    def be_silent(request: httpx.Request) -> httpx.Response:
+        clock[0] += request.extensions["timeout"]["read"]
+        raise httpx.ReadTimeout("", request=request)
+
+    settings, transport = Settings(max_retries=4), httpx.MockTransport(be_silent)
+    began = time.monotonic()
+    with (
+        AgentService("http://service", token="token", settings=settings, transport=transport) as service,
+        pytest.raises(TimeLimitError, match="The answer msg_1 has not ended in time"),
+    ):
+        service.wait_for_answer("agt_1", "msg_1", timeout=0.1)
+
+    async def use() -> None:
+        async with AsyncAgentService("http://service", token="token", settings=settings, transport=transport) as service:
+            with pytest.raises(TimeLimitError, match="The answer msg_1 has not ended in time"):
+                await service.wait_for_answer("agt_1", "msg_1", timeout=0.1)
+
+    asyncio.run(use())
+    assert time.monotonic() - began < 20

@@ -16,7 +16,7 @@ from ._generated.operations import Operations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
-from ._waiting import answer_ended, pause_between, running_message_id, waiting_call
+from ._waiting import AnswerWait, answer_ended, running_message_id
 
 Page = TypeVar("Page", bound=BaseModel)
 
@@ -92,14 +92,17 @@ class AgentService(Operations):
         self, agent_id: str, message_id: str, *, timeout: float | None = None, options: CallOptions | None = None
     ) -> models.ReadMessage:
         """Waits until an answer has ended. A failed or cancelled one raises its error."""
-        ends_at = None if timeout is None else time.monotonic() + timeout
+        given = options or CallOptions()
+        wait = AnswerWait(message_id, timeout, given, self._settings.timeout, lambda: self._attempts(given))
         while True:
-            asked_at = time.monotonic()
-            call = waiting_call(options or CallOptions(), ends_at, self._settings.timeout)
-            message = self.get_message(agent_id, message_id, options=call).data
+            try:
+                message = self.get_message(agent_id, message_id, options=wait.next_read()).data
+            except AgentServiceError as error:
+                time.sleep(wait.pause_after(error))
+                continue
             if answer_ended(message):
                 return message
-            time.sleep(pause_between(asked_at, ends_at, message_id))
+            time.sleep(wait.pause())
 
     def stream_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None

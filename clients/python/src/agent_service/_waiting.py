@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from ._errors import ApiError, TimeLimitError
 from ._generated import models
-from ._operation import CallOptions
+from ._operation import Attempts, CallOptions
 
 _WAIT_SECONDS = 30
+#: How much later than it may a wait ends where the service is silent: the time of the last read.
+_LAST_READ = 2.0
 
 
 def running_message_id(error: ApiError) -> str | None:
@@ -18,11 +22,47 @@ def running_message_id(error: ApiError) -> str | None:
     return message_id if isinstance(message_id, str) else None
 
 
-def waiting_call(options: CallOptions, ends_at: float | None, request_limit: float) -> CallOptions:
-    """The options of a request for an answer. One that waits as long as its own time limit would never get it."""
-    left = _WAIT_SECONDS if ends_at is None else ends_at - time.monotonic()
-    seconds = max(1, int(min(_WAIT_SECONDS, (options.timeout or request_limit) / 2, left + 1)))
-    return replace(options, headers={**options.headers, "prefer": f"wait={seconds}"})
+class AnswerWait:
+    """The reads of one message until its answer has ended, and the pauses between them."""
+
+    def __init__(self, message_id: str, timeout: float | None, options: CallOptions, limit: float, begin: Callable[[], Attempts]) -> None:
+        self._message_id = message_id
+        self._ends_at = math.inf if timeout is None else time.monotonic() + timeout
+        self._options = options
+        #: The time limit of a request.
+        self._limit = options.timeout or limit
+        self._begin = begin
+        self._attempts = begin()
+        self._asked_at = 0.0
+
+    def next_read(self) -> CallOptions:
+        """The options of the next read, which is sent once: its repetitions have less time. One that waits as long as its own
+        time limit would never get its answer."""
+        self._asked_at = time.monotonic()
+        left = max(0.0, self._left())
+        seconds = max(1, int(min(_WAIT_SECONDS, self._limit / 2, left + 1)))
+        headers = {**self._options.headers, "prefer": f"wait={seconds}"}
+        return replace(self._options, headers=headers, timeout=min(self._limit, left + _LAST_READ), max_retries=0)
+
+    def pause_after(self, error: Exception) -> float:
+        """Seconds until the read is repeated; raises where that would not help, or the time is over."""
+        pause = math.inf if isinstance(error, TimeLimitError) and self._left() <= 0 else self._attempts.pause_after(error)
+        if pause <= self._left():
+            return pause
+        raise (self._not_ended() if isinstance(error, TimeLimitError) else error) from error
+
+    def pause(self) -> float:
+        """Seconds until the next read after one that succeeded: a service that does not wait must not be asked without a pause."""
+        self._attempts = self._begin()
+        if self._left() <= 0:
+            raise self._not_ended()
+        return 0.5 if time.monotonic() - self._asked_at < 0.5 else 0.0
+
+    def _left(self) -> float:
+        return self._ends_at - time.monotonic()
+
+    def _not_ended(self) -> TimeLimitError:
+        return TimeLimitError(f"The answer {self._message_id} has not ended in time.")
 
 
 def answer_ended(message: models.ReadMessage) -> bool:
@@ -33,11 +73,3 @@ def answer_ended(message: models.ReadMessage) -> bool:
         remedy = message.content or "The answer failed. No credits were charged. Send the message again."
         raise ApiError(502, "provider_error", remedy, type="provider", details={"message_id": message.id})
     return message.status == "completed"
-
-
-def pause_between(asked_at: float, ends_at: float | None, message_id: str) -> float:
-    """Seconds until the next question: a service that does not wait must not be asked without a pause."""
-    now = time.monotonic()
-    if ends_at is not None and now >= ends_at:
-        raise TimeLimitError(f"The answer {message_id} has not ended in time.")
-    return 0.5 if now - asked_at < 0.5 else 0.0
