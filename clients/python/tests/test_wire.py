@@ -354,3 +354,21 @@ def test_the_wait_for_an_answer_also_ends_where_the_service_is_silent(clock: lis
 
     asyncio.run(use())
     assert time.monotonic() - began < 20
+
+
+def test_an_answer_is_waited_for_also_with_a_time_limit_that_has_no_room_for_the_shortest_wait_of_the_service() -> None:
+    sent: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("prefer"))
+        return httpx.Response(200, json={"data": {**MESSAGE, "result": None, "usage": None}})
+
+    with connect(answer) as service:
+        service.wait_for_answer("agt_1", "msg_1", options=CallOptions(timeout=0.9))
+
+    async def use() -> None:
+        async with connect_async(answer) as service:
+            await service.wait_for_answer("agt_1", "msg_1", options=CallOptions(timeout=0.9))
+
+    asyncio.run(use())
+    assert sent == [None, None]

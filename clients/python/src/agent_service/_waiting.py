@@ -37,11 +37,11 @@ class AnswerWait:
 
     def next_read(self) -> CallOptions:
         """The options of the next read, which is sent once: its repetitions have less time. One that waits as long as its own
-        time limit would never get its answer."""
+        time limit would never get its answer; one without room for a second does not wait."""
         self._asked_at = time.monotonic()
         left = max(0.0, self._left())
-        seconds = max(1, int(min(_WAIT_SECONDS, self._limit / 2, left + 1)))
-        headers = {**self._options.headers, "prefer": f"wait={seconds}"}
+        seconds = int(min(_WAIT_SECONDS, self._limit / 2, left + 1))
+        headers = {**self._options.headers, **({"prefer": f"wait={seconds}"} if seconds > 0 else {})}
         return replace(self._options, headers=headers, timeout=min(self._limit, left + _LAST_READ), max_retries=0)
 
     def pause_after(self, error: Exception) -> float:
