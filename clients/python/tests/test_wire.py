@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -372,3 +374,57 @@ def test_an_answer_is_waited_for_also_with_a_time_limit_that_has_no_room_for_the
 
     asyncio.run(use())
     assert sent == [None, None]
+
+
+def test_a_silent_token_endpoint_holds_a_request_no_longer_than_its_time_limit(clock: list[float]) -> None:
+    limits: list[float] = []
+
+    def be_silent(request: httpx.Request) -> httpx.Response:
+        limits.append(request.extensions["timeout"]["read"])
+        raise httpx.ReadTimeout("", request=request)
+
+    settings, transport = Settings(max_retries=0), httpx.MockTransport(be_silent)
+    with AgentService("http://service", api_key="k", settings=settings, transport=transport) as service:
+        for options in (CallOptions(timeout=1.5), None):
+            with pytest.raises(TimeLimitError):
+                service.get_self(options=options)
+        with pytest.raises(TimeLimitError):
+            service.wait_for_answer("agt_1", "msg_1", timeout=0)
+
+    async def use() -> None:
+        async with AsyncAgentService("http://service", api_key="k", settings=settings, transport=transport) as service:
+            with pytest.raises(TimeLimitError):
+                await service.get_self(options=CallOptions(timeout=1.5))
+
+    asyncio.run(use())
+    assert limits == [1.5, 20, pytest.approx(2, abs=0.1), 1.5]
+
+
+def test_requests_go_on_with_the_valid_token_while_another_one_renews_it(clock: list[float]) -> None:
+    issued = httpx.Response(200, json={"data": {"access_token": "first", "expires_in": 3_600}})
+    is_renewing, may_answer, tokens = threading.Event(), threading.Event(), [issued]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path != "/v1/auth/token":
+            return httpx.Response(404)
+        if tokens:
+            return tokens.pop()
+        is_renewing.set()
+        may_answer.wait(10)
+        return httpx.Response(503)
+
+    settings, transport = Settings(max_retries=0), httpx.MockTransport(answer)
+
+    def get_self() -> int:
+        with pytest.raises(ApiError) as refused:
+            service.get_self()
+        return refused.value.status
+
+    with AgentService("http://service", api_key="k", settings=settings, transport=transport) as service, ThreadPoolExecutor() as threads:
+        assert get_self() == 404
+        clock[0] += 3_400
+        renewing = threads.submit(get_self)
+        assert is_renewing.wait(10)
+        assert threads.submit(get_self).result(5) == 404
+        may_answer.set()
+        assert renewing.result(10) == 404

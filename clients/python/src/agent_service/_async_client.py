@@ -170,12 +170,13 @@ class AsyncAgentService(AsyncOperations):
 
     async def _send(self, request: httpx.Request, stream: bool = False) -> httpx.Response:
         """Sends with a token; once more with a new one where the token was refused."""
-        token = await self._token()
+        limit: float = request.extensions["timeout"]["read"]
+        token = await self._token(limit)
         response = await self._send_with(token, request, stream)
         if response.status_code != 401 or not self._credential.refuse(token):
             return response
         await response.aclose()
-        return await self._send_with(await self._token(), request, stream)
+        return await self._send_with(await self._token(limit), request, stream)
 
     async def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
         request.headers["authorization"] = bearer(token)
@@ -184,26 +185,29 @@ class AsyncAgentService(AsyncOperations):
         except httpx.HTTPError as error:
             raise to_connection_error(error) from error
 
-    async def _token(self) -> str:
+    async def _token(self, limit: float) -> str:
         if self._token_function is not None:
             given = self._token_function()
             return given if isinstance(given, str) else await given
+        # While one task renews a token that is still valid, the others use it.
+        if self._renewing.locked() and (valid := self._credential.valid()) is not None:
+            return valid
         async with self._renewing:
             token = self._credential.current()
             if token is not None:
                 return token
             try:
-                await self._renew()
+                await self._renew(limit)
             except AgentServiceError:
                 if (token := self._credential.postpone_renewal()) is None:
                     raise
                 return token
             return self._credential.current() or ""
 
-    async def _renew(self) -> None:
+    async def _renew(self, limit: float) -> None:
         requested_at = time.monotonic()
         try:
-            response = await self._http.request(**self._credential.request())
+            response = await self._http.request(**self._credential.request(limit))
         except httpx.HTTPError as error:
             raise to_connection_error(error) from error
         self._credential.store(response, requested_at)

@@ -12,6 +12,8 @@ from ._errors import ApiError, to_api_error
 #: The longest time before its end at which a token is renewed, in seconds.
 _EARLIEST_RENEWAL = 300.0
 _RENEWAL_PAUSE = 5.0
+#: The longest wait for a token in seconds, also of calls that wait longer for their answers.
+_RENEWAL_LIMIT = 20.0
 
 
 def checked_url(base_url: str) -> httpx.URL:
@@ -58,15 +60,20 @@ class Credential:
             return self.token
         return self._current if time.monotonic() < self._renew_at else None
 
-    def request(self) -> dict[str, Any]:
-        """The request for a new token. The key itself is sent to the token endpoint only."""
+    def valid(self) -> str | None:
+        """The token that was issued last, until it expires; None where there is none. It may be time to renew it."""
+        return self._current if time.monotonic() < self._expires_at else None
+
+    def request(self, limit: float) -> dict[str, Any]:
+        """The request for a new token within a time limit. The key itself is sent to the token endpoint only."""
+        common = {"method": "POST", "timeout": min(limit, _RENEWAL_LIMIT)}
         if self.api_key is not None:
-            return {"method": "POST", "url": "/v1/auth/token", "json": {"api_key": self.api_key}}
+            return {**common, "url": "/v1/auth/token", "json": {"api_key": self.api_key}}
         client_id, client_secret = self.oauth or ("", "")
         form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
         if self.scopes:
             form["scope"] = " ".join(self.scopes)
-        return {"method": "POST", "url": "/v1/auth/oauth/token", "data": form}
+        return {**common, "url": "/v1/auth/oauth/token", "data": form}
 
     def store(self, response: httpx.Response, requested_at: float) -> None:
         """Keeps a token. Its age is measured here on the monotonic clock, so that a wrong time of day does not matter."""
@@ -84,16 +91,13 @@ class Credential:
 
     def postpone_renewal(self) -> str | None:
         """The token that is still valid after its renewal failed, which is tried again after a pause; None without one."""
-        now = time.monotonic()
-        if self._current is None or now >= self._expires_at:
-            return None
-        self._renew_at = min(now + _RENEWAL_PAUSE, self._expires_at)
-        return self._current
+        self._renew_at = min(time.monotonic() + _RENEWAL_PAUSE, self._expires_at)
+        return self.valid()
 
     def refuse(self, token: str) -> bool:
         """Forgets a token that the service refused. False if the client has no other token."""
         if callable(self.token):
             return True
         if self._current == token:
-            self._current, self._renew_at = None, 0.0
+            self._current, self._renew_at, self._expires_at = None, 0.0, 0.0
         return self.is_renewable

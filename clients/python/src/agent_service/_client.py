@@ -10,7 +10,7 @@ import httpx
 from pydantic import BaseModel
 
 from ._auth import Credential, bearer, checked_url
-from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error, to_connection_error
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import Operations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
@@ -165,12 +165,13 @@ class AgentService(Operations):
 
     def _send(self, request: httpx.Request, stream: bool = False) -> httpx.Response:
         """Sends with a token; once more with a new one where the token was refused."""
-        token = self._token()
+        limit: float = request.extensions["timeout"]["read"]
+        token = self._token(limit)
         response = self._send_with(token, request, stream)
         if response.status_code != 401 or not self._credential.refuse(token):
             return response
         response.close()
-        return self._send_with(self._token(), request, stream)
+        return self._send_with(self._token(limit), request, stream)
 
     def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
         request.headers["authorization"] = bearer(token)
@@ -179,23 +180,33 @@ class AgentService(Operations):
         except httpx.HTTPError as error:
             raise to_connection_error(error) from error
 
-    def _token(self) -> str:
-        with self._renewing:
-            token = self._credential.current()
-            if token is not None:
-                return token
-            try:
-                self._renew()
-            except AgentServiceError:
-                if (token := self._credential.postpone_renewal()) is None:
-                    raise
-                return token
-            return self._credential.current() or ""
+    def _token(self, limit: float) -> str:
+        valid = self._credential.valid()
+        # While one thread renews a token that is still valid, the others use it.
+        if not self._renewing.acquire(timeout=limit if valid is None else 0):
+            if valid is None:
+                raise TimeLimitError("No token arrived within the time limit.")
+            return valid
+        try:
+            return self._current_token(limit)
+        finally:
+            self._renewing.release()
 
-    def _renew(self) -> None:
+    def _current_token(self, limit: float) -> str:
+        if (token := self._credential.current()) is not None:
+            return token
+        try:
+            self._renew(limit)
+        except AgentServiceError:
+            if (token := self._credential.postpone_renewal()) is None:
+                raise
+            return token
+        return self._credential.current() or ""
+
+    def _renew(self, limit: float) -> None:
         requested_at = time.monotonic()
         try:
-            response = self._http.request(**self._credential.request())
+            response = self._http.request(**self._credential.request(limit))
         except httpx.HTTPError as error:
             raise to_connection_error(error) from error
         self._credential.store(response, requested_at)
