@@ -120,13 +120,20 @@ const refusal = (cause: unknown, request: Request): Work => ({
 
 const maxShownPath = 100;
 
-function failure(cause: unknown, { path }: Request): ServiceError {
-  if (!cause)
-    return new ServiceError('not_found', {
-      message: `There is no path ${path.slice(0, maxShownPath).toWellFormed()}. All paths are listed at /docs.`,
-    });
+function failure(cause: unknown, request: Request): ServiceError {
+  if (!cause) return unknownPath(request);
   if (cause instanceof URIError) return new ServiceError('invalid_request', { message: 'The path has invalid percent-encoding.' });
   return ServiceError.from(cause);
+}
+
+/** A request line may name a whole URL, and one that is none has no path: http://[ for example. */
+function unknownPath(request: Request): ServiceError {
+  try {
+    const path = request.path.slice(0, maxShownPath).toWellFormed();
+    return new ServiceError('not_found', { message: `There is no path ${path}. All paths are listed at /docs.` });
+  } catch (cause) {
+    return new ServiceError('invalid_request', { message: 'The request line has no valid URL.', cause });
+  }
 }
 
 /** A path outside the API: for browsers, tools and probes. */

@@ -321,6 +321,7 @@ describe('malformed HTTP', () => {
       400,
       'invalid_request',
     ],
+    ['a target that is no URL', 'GET http://[ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404, 'not_found'],
   ])('%s', async (_name, bytes, status, code) => {
     const raw = await sendRaw(gateway.port, bytes);
