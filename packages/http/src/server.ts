@@ -33,7 +33,7 @@ export function createHttpServer(listener: RequestListener): Server {
   const server = createServer(options, boundPipelining(listener));
   // Node would drop further headers, perhaps a second Authorization. The pipeline refuses requests with too many.
   server.maxHeadersCount = 0;
-  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as TrackedSocket, cause));
   // Without this, Node closes the connection without an answer.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
   // Other expectations than 100-continue do not change the answer.
@@ -85,7 +85,7 @@ function boundPipelining(listener: RequestListener): RequestListener {
   };
 }
 
-function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {
+function refuseBytes(socket: TrackedSocket, cause: NodeJS.ErrnoException): void {
   // The parser reports every further byte again.
   if (refused.has(socket) && cause.code !== 'ECONNRESET') return;
   if (cause.code === 'ECONNRESET' || !socket.writable) {
@@ -93,7 +93,21 @@ function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {
     return;
   }
   const code = parserCodes[cause.code ?? ''];
-  refuse(socket, code ? new ServiceError(code) : new ServiceError('invalid_request', { message: 'This is not a valid HTTP request.' }));
+  const error = code ? new ServiceError(code) : new ServiceError('invalid_request', { message: 'This is not a valid HTTP request.' });
+  refused.add(socket);
+  afterAnswers(socket, () => refuse(socket, error));
+}
+
+/** Waits for the answers to whole requests on this connection: their client would take what is written before them for theirs. */
+function afterAnswers(socket: TrackedSocket, work: () => void): void {
+  const waiting = new Set([...(socket[unanswered] ?? [])].filter(({ req }) => req.complete));
+  if (waiting.size === 0) work();
+  for (const response of waiting) {
+    response.once('close', () => {
+      waiting.delete(response);
+      if (waiting.size === 0 && socket.writable) work();
+    });
+  }
 }
 
 /** Answers on the bare connection, and ends it. */

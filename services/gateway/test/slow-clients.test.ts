@@ -39,6 +39,15 @@ describe('requests on one connection', () => {
     expect(answers).toMatch(/HTTP\/1.1 200 .*"alive"\}$/s);
   });
 
+  test('are answered before bytes behind them that are no request', async () => {
+    const body = '{"name":"Ada","email":"ada@example.com"}';
+    // Its Content-Length leaves the last two bytes out.
+    const request = `${head('/v1/users', slow, `Content-Length: ${body.length}`)}${body}\0\0`;
+    const answers = await sendRaw(gateway.port, `${get}${request}`);
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 201', 'HTTP/1.1 400']);
+    expect(answers).toMatch(/This is not a valid HTTP request[^{}]*"param":null,"details":\{\}\},"meta":\{[^{}]*\}\}$/);
+  });
+
   test('do not keep the process busy when a client pipelines thousands: the connection is closed', async () => {
     const before = await served('unmatched');
     await sendRaw(gateway.port, get.repeat(3_000)).catch(() => '');
