@@ -34,12 +34,17 @@ interface Representation {
 }
 
 /** A page that stays the same while the process runs: made and compressed on the first request, and sent to a caller that does not have it. */
-function fixedPage(path: string, load: () => string | Buffer | Promise<string | Buffer>, parts: Partial<Reply>): Page {
+export function fixedPage(path: string, load: () => string | Buffer | Promise<string | Buffer>, parts: Partial<Reply>): Page {
   let representations: Promise<Record<'identity' | 'gzip', Representation>> | undefined;
+  // The next request loads again: a file may not open while the process has no free descriptor.
+  const forget = (cause: unknown) => {
+    representations = undefined;
+    throw cause;
+  };
   return {
     path,
     async answer({ request }: Exchange) {
-      const current = await (representations ??= represent(load));
+      const current = await (representations ??= represent(load).catch(forget));
       const { body, etag, headers } = current[request.acceptsEncodings(['gzip', 'identity']) === 'gzip' ? 'gzip' : 'identity'];
       const common = { ...parts, headers: ['ETag', etag, 'Vary', 'Accept-Encoding'] };
       const known = parseEntityTags(request.get('if-none-match') ?? '');

@@ -1,0 +1,18 @@
+import type { Exchange } from '@agent-service/http/replies/exchange';
+import { expect, test } from '@jest/globals';
+import { fixedPage } from './pages.ts';
+
+const exchange = { request: { acceptsEncodings: () => 'identity', get: () => undefined } } as unknown as Exchange;
+
+test('a page that could not be loaded is loaded again for the next request, and only once after that', async () => {
+  let loads = 0;
+  const load = async () => {
+    loads += 1;
+    if (loads === 1) throw new Error('EMFILE: too many open files');
+    return 'the page';
+  };
+  const page = fixedPage('/page', load, {});
+  await expect(async () => await page.answer(exchange)).rejects.toThrow('EMFILE');
+  for (const _request of [1, 2]) expect(await page.answer(exchange)).toMatchObject({ status: 200, body: Buffer.from('the page') });
+  expect(loads).toBe(2);
+});
