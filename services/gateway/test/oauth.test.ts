@@ -51,6 +51,7 @@ describe('the client credentials grant', () => {
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ access_token: 'a.b.c', token_type: 'Bearer', expires_in: 3600, scope: 'users:read audit:read' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('pragma')).toBe('no-cache');
     expect(calls).toEqual([{ clientId: 'app_1', clientSecret: 's3cret', scope: 'users:read audit:read' }]);
   });
 

@@ -3,7 +3,7 @@ import { plainText } from '@agent-service/contracts/text';
 import { validate } from '@agent-service/http/requests/validate';
 import { z } from 'zod';
 import { basicCredentials } from '../auth/authorization-header.ts';
-import { type RawRequest, route } from '../routing/route.ts';
+import { type RawRequest, reply, route } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 
 const grantType = 'client_credentials';
@@ -67,7 +67,10 @@ export const issueOauthToken = route({
   credential: (form) => z.object({ client_id: z.string() }).safeParse(form).data?.client_id,
   async handler({ body: { client_id, client_secret, scope = '' } }, { identity }) {
     const token = await identity.issueClientToken({ clientId: client_id, clientSecret: client_secret, scope });
-    return { access_token: token.accessToken, token_type: 'Bearer' as const, expires_in: token.expiresIn, scope: token.scope };
+    const { accessToken, expiresIn, scope: granted } = token;
+    const body = { access_token: accessToken, token_type: 'Bearer' as const, expires_in: expiresIn, scope: granted };
+    // RFC 6749, section 5.1, asks for both this and Cache-Control.
+    return reply(body, { headers: ['Pragma', 'no-cache'] });
   },
 });
 
