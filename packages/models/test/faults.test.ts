@@ -210,6 +210,17 @@ describe('a stream', () => {
     expect(endpoints.calls()).toEqual({ main: 1, spare: 0 });
   });
 
+  test.each([
+    ['the blank lines with which servers keep a connection open', '\n         \n\r\n'],
+    ['a byte order mark', '\ufeff'],
+  ])('that is one whole answer behind %s is read as such', async (_name, start) => {
+    const answer = { choices: [{ message: { content: 'Whole.' }, finish_reason: 'stop' }] };
+    endpoints.reply({ kind: 'raw', body: start + JSON.stringify(answer) });
+    const { models } = endpoints.open();
+    expect(await ask(models, { stream: true })).toMatchObject({ content: 'Whole.', read: 'Whole.', restarts: 0 });
+    expect(endpoints.calls()).toEqual({ main: 1, spare: 0 });
+  });
+
   test('may take longer than the limit of a piece, but not longer than its total limit', async () => {
     const trickle = (count: number): ModelReply => ({ kind: 'text', text: 'so '.repeat(count), pieceDelayMs: 60 });
     const { models } = endpoints.open({ endpoint: { timeoutMs: 360 }, alone: true });

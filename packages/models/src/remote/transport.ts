@@ -93,7 +93,8 @@ function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
   return {
     take: (bytes) => void chunks.push(bytes),
     end() {
-      model.readAnswer(parseObject(Buffer.concat(chunks).toString()), draft);
+      // Without a byte order mark, which is no JSON.
+      model.readAnswer(parseObject(new TextDecoder().decode(Buffer.concat(chunks))), draft);
       return draft.output();
     },
   };
@@ -116,14 +117,21 @@ function eventReader(model: ModelInterface, draft: OutputDraft, onProgress: () =
 }
 
 const openingBrace = 0x7b;
+/** Blanks, line breaks and the byte order mark. Servers write blank lines to keep a connection open while they work. */
+const leadingBytes = new Set([...Buffer.from(' \t\r\n\ufeff')]);
 
 /** Some servers and caches answer with one whole object, although a stream was requested. No event begins with a brace. */
 function streamReader(model: ModelInterface, draft: OutputDraft, onProgress: () => void): BodyReader {
+  const start: Buffer[] = [];
   let reader: BodyReader | undefined;
   return {
     take(bytes) {
-      reader ??= bytes[0] === openingBrace ? answerReader(model, draft) : eventReader(model, draft, onProgress);
-      reader.take(bytes);
+      if (reader) return reader.take(bytes);
+      start.push(bytes);
+      const first = bytes.find((byte) => !leadingBytes.has(byte));
+      if (first === undefined) return;
+      reader = first === openingBrace ? answerReader(model, draft) : eventReader(model, draft, onProgress);
+      reader.take(Buffer.concat(start));
     },
     end: () => reader?.end() ?? draft.output(),
   };
