@@ -428,3 +428,27 @@ def test_requests_go_on_with_the_valid_token_while_another_one_renews_it(clock: 
         assert threads.submit(get_self).result(5) == 404
         may_answer.set()
         assert renewing.result(10) == 404
+
+
+def test_an_event_that_cannot_be_read_is_taken_up_again_like_a_lost_connection() -> None:
+    unreadable = [b"event: delta\ndata: <h1>\n\n", b"event: delta\ndata: {}\n\n", b"event: completed\ndata: {}\n\n"]
+    # Each stream gets further, so that the pauses do not grow.
+    starts = [STARTED.replace(b"id: 1", f"id: {number}".encode()) for number in (1, 2, 3)]
+    bodies = [*(start + one for start, one in zip(starts, unreadable, strict=True)), COMPLETED]
+    sent: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("last-event-id"))
+        return httpx.Response(200, stream=Body(bodies[len(sent) - 1]))
+
+    with connect(answer, max_retries=4) as service:
+        assert [event.type for event in service.stream_answer("agt_1", "x")] == ["started"] * 3 + ["completed"]
+    assert sent == [None, "1", "2", "3"]
+    sent.clear()
+
+    async def use() -> None:
+        settings, transport = Settings(max_retries=4), httpx.MockTransport(answer)
+        async with AsyncAgentService("http://service", token="token", settings=settings, transport=transport) as service:
+            assert [event.type async for event in service.stream_answer("agt_1", "x")] == ["started"] * 3 + ["completed"]
+
+    asyncio.run(use())

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ._errors import ApiError, to_api_error
+from ._errors import ApiError, ConnectionFailedError, to_api_error
 from ._generated import models
 from ._operation import Body, CallOptions, body_text, segment
 
@@ -50,7 +50,7 @@ class EventParser:
         *lines, rest = text.split("\n")
         self._buffered = rest + held
         if len(self._buffered) > _MAX_BUFFERED:
-            raise ValueError("A line of the event stream is too long.")
+            raise ConnectionFailedError("A line of the event stream is too long.")
         return [event for line in lines if (event := self._read_line(line))]
 
     def _read_line(self, line: str) -> tuple[str, str, str] | None:
@@ -96,8 +96,15 @@ class StreamPosition:
         return {"method": "POST", "url": self.path, "headers": headers, "content": self.content_to_send}
 
     def read(self, event: str, data: str, event_id: str) -> AnswerEvent | None:
-        """The event for the reader; None for one that it need not know."""
+        """The event for the reader; None for one that it need not know. One that cannot be read is no event of the service."""
+        try:
+            known = self._read(event, data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConnectionFailedError("An event of the stream cannot be read.") from error
         self.last_event_id = event_id or self.last_event_id
+        return known
+
+    def _read(self, event: str, data: str) -> AnswerEvent | None:
         if event == "started":
             self._content = ""
             return AnswerEvent("started", data=json.loads(data))
@@ -108,8 +115,8 @@ class StreamPosition:
         if event == "tool":
             return AnswerEvent("tool", content=self._content, data=json.loads(data))
         if event == "completed":
-            self.has_completed = True
             message = models.Message.model_validate_json(data)
+            self.has_completed = True
             return AnswerEvent("completed", content=message.content, message=message)
         if event == "failed":
             self.has_failed = True
