@@ -48,7 +48,7 @@ export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> =>
       const repeatable = webhook && (await findRepeatable(sql, tenant, webhookId, deliveryId, at - deliveriesRetainedMs));
       if (!webhook || !repeatable) throw new ServiceError('not_found');
       if (!webhook.active) throw new ServiceError('webhook_inactive');
-      const delivery = { ...tenant, id: newId('dlv'), webhookId, ...repeatable, redeliveryOf: deliveryId, at };
+      const delivery = { ...tenant, id: newId('dlv', at), webhookId, ...repeatable, redeliveryOf: deliveryId, at };
       const row = await addDelivery(sql, delivery);
       await countDeliveries(sql, [delivery], at);
       const target = { type: 'webhook_delivery', id: deliveryId };
@@ -78,7 +78,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
       const data = { organization_id: organizationId, webhook_id: webhookId };
       await addTestEvent(sql, tenant, { ...event, body: serializeEvent({ ...event, data }), at });
       const of = { webhookId, eventId: event.id, eventType: event.type };
-      const delivery = { ...tenant, id: newId('dlv'), ...of, redeliveryOf: null, lastFailureAt: null, test: true, at };
+      const delivery = { ...tenant, id: newId('dlv', at), ...of, redeliveryOf: null, lastFailureAt: null, test: true, at };
       const row = await addDelivery(sql, delivery);
       await countDeliveries(sql, [delivery], at);
       return { delivery: toDelivery(row) };
