@@ -40,18 +40,24 @@ function nextRandom(): number {
 
 /** The time may vary by this between two measurements of the followed clock. A clock that is further back was set. */
 const variationMs = 10_000;
-let next = monotonicFactory(nextRandom);
-let latestMs = 0;
 
-/** A new identifier. Those made later in one process sort later, unless its clock was set back in between. */
+interface Sequence {
+  readonly next: ReturnType<typeof monotonicFactory>;
+  latestMs: number;
+}
+
+const sequences = new Map<IdPrefix, Sequence>();
+
+/** A new identifier. Those of one kind that are made later in one process sort later, unless its clock was set back in between. */
 export function newId(prefix: IdPrefix, nowMs: number = processClock.now()): string {
-  if (nowMs < latestMs - variationMs) {
-    // The library would use the latest time until the clock has come to it, and services refuse messages whose time is far ahead.
-    next = monotonicFactory(nextRandom);
-    latestMs = 0;
+  let sequence = sequences.get(prefix);
+  // The library would use the latest time until the clock has come to it, and services refuse messages whose time is far ahead.
+  if (sequence === undefined || nowMs < sequence.latestMs - variationMs) {
+    sequence = { next: monotonicFactory(nextRandom), latestMs: 0 };
+    sequences.set(prefix, sequence);
   }
-  latestMs = Math.max(latestMs, nowMs);
-  return `${prefix}_${next(nowMs).toLowerCase()}`;
+  sequence.latestMs = Math.max(sequence.latestMs, nowMs);
+  return `${prefix}_${sequence.next(nowMs).toLowerCase()}`;
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
