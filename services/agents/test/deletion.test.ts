@@ -117,7 +117,9 @@ test('feedback that meets the removal of its conversation leaves no row behind',
         comment: '',
       };
       await database.query(
-        `insert into deleted_agents (organization_id, environment, id, deleted_at) values ('org_a', 'live', 'agt_1', now()) on conflict do nothing`,
+        // Its default for "due" is rounded, and may be after the next statement.
+        `insert into deleted_agents (organization_id, environment, id, deleted_at, due)
+           values ('org_a', 'live', 'agt_1', now(), now() - interval '1 second') on conflict do nothing`,
       );
       return feedback;
     };
