@@ -2,10 +2,10 @@ import { globSync, linkSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { errorCode, readJson, writeFileAtomically, writeJson } from '../host/files.ts';
+import { errorCode, readJson, removeDrafts, writeFileAtomically, writeJson } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
 import { until } from '../host/waiting.ts';
-import { isAlive, markOf, type ProcessMark, signalGroup } from './process-mark.ts';
+import { isAlive, markOf, type ProcessMark, signalGroup, startTimeOf } from './process-mark.ts';
 
 /** A folder that belongs to this process until it is released. */
 export interface Ownership {
@@ -14,11 +14,15 @@ export interface Ownership {
   release(): void;
 }
 
-/** Takes a folder for this process. Refused while another live process owns it; the processes of a dead owner are stopped first. */
+/**
+ * Takes a folder for this process. Refused while another live process owns it; the processes of a dead owner are stopped first, and the
+ * drafts of dead processes removed.
+ */
 export async function takeFolder(folder: string): Promise<Ownership> {
   const file = ownerFilePath(folder);
   const self = markOf(process.pid) as ProcessMark;
   await stopLeftProcesses(Object.values(takeOwnerFile(file, self)));
+  removeDrafts(folder, (pid) => startTimeOf(pid) !== undefined);
   let processes: OwnerFile['processes'] = {};
   const save = () => writeJson(file, { supervisor: self, processes } satisfies OwnerFile);
   save();

@@ -1,11 +1,9 @@
 import { existsSync, globSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { removeDrafts } from '../host/files.ts';
 import { notedLocation } from '../postgres/location.ts';
 import { clearPostmaster } from '../postgres/postmaster-file.ts';
 import { takeFolder } from '../processes/ownership.ts';
-import { startTimeOf } from '../processes/process-mark.ts';
 
 /** Only these: DATA_DIR may hold other files as well. */
 const ours = [
@@ -22,7 +20,6 @@ export async function removeData(dataDir: string): Promise<string[]> {
   try {
     await removeCluster(join(dataDir, 'postgres'));
     await removeOutsideCluster(dataDir);
-    removeDrafts(dataDir, (pid) => startTimeOf(pid) !== undefined);
     for (const name of globSync(ours, { cwd: dataDir })) rmSync(join(dataDir, name), { recursive: true, force: true });
   } finally {
     ownership.release();

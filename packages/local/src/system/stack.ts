@@ -1,10 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeDrafts, writeJson } from '../host/files.ts';
+import { writeJson } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
 import { type ManagedProcess, manage } from '../processes/managed.ts';
 import { type Ownership, takeFolder } from '../processes/ownership.ts';
-import { startTimeOf } from '../processes/process-mark.ts';
 import type { ProcessSpec } from '../processes/spec.ts';
 
 /** The processes of a system in the layers in which they were started; they are stopped in reverse. */
@@ -96,7 +95,6 @@ export async function openRegistry(dataDir: string): Promise<Registry> {
   // As root, PostgreSQL runs as another user and must get through to its cluster; everything else in here is closed to it.
   mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const ownership = await takeFolder(dataDir);
-  removeDrafts(dataDir, (pid) => startTimeOf(pid) !== undefined);
   return new FolderRegistry(dataDir, ownership);
 }
 
