@@ -52,6 +52,8 @@ export const queryGates: Scenario = {
   async run(say) {
     const postgres = await startDurablePostgres();
     const client = new pg.Client({ connectionString: postgres.url });
+    // A signal stops the server first: an error event without a listener would end this process before its clean-up.
+    client.on('error', () => undefined);
     await client.connect();
     await client.query(data);
     const source = createDataSource({ url: postgres.url, poolMax: 1 }, (cause) => say(String(cause)));
