@@ -76,15 +76,27 @@ function sentinelOptions(nodes: readonly RedisNode[], name: string): ConnectionO
 type ConnectorConstructor = NonNullable<ConnectionOptions['Connector']>;
 
 /**
- * The library's watcher of a connection that has ended goes on listening for failovers. One that it hears of while the client looks for
- * the new primary would end the client for good (ioredis 6.0.0), so it is stopped before each new connection.
+ * The library's watcher of a connection that has ended goes on listening for failovers (ioredis 6.0.0). It would keep its connections to the
+ * sentinels for good where the client does not reconnect, and would end a client that looks for the new primary. So it ends with its connection.
  */
 class RecoveringSentinelConnector extends SentinelConnector {
-  override connect(...options: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
-    this.disconnect();
-    return super.connect(...options);
+  override async connect(...options: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
+    const stream = await super.connect(...options);
+    return stream.once('close', () => {
+      const watcher = watcherOf(this);
+      // A second end would start timers that nothing clears.
+      if (watcher && !watcher.isDisconnected) watcher.cleanup();
+    });
   }
 }
+
+interface FailoverWatcher {
+  readonly isDisconnected: boolean;
+  cleanup(): void;
+}
+
+const watcherOf = (connector: SentinelConnector) =>
+  (connector as unknown as { readonly failoverDetector: FailoverWatcher | null }).failoverDetector;
 
 const slotsRefreshLimitMs = 2_000;
 /** Redirections of one command, each 100 ms apart: callers of commands wait for half a second, workers for as long as it takes. */
