@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { credentials, Metadata, Client as RawClient } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { openServiceKeys } from '../src/callers/service-keys.ts';
 import { CallSigner } from '../src/callers/signed-caller.ts';
 import { loadService } from '../src/catalogue.ts';
@@ -205,6 +205,19 @@ describe('a call that arrives after its caller was told that it took too long', 
     expect(await ask(senderClock() - 2_000)).toBe(4);
     expect(await ask(senderClock() - 2_000, 'another-sender')).toBe(0);
     raw.close();
+  });
+
+  test('is sent again by a caller that has time left, as one whose machine was paused with its clock', async () => {
+    await inCall(() => client.updateUser({}));
+    const { set } = Metadata.prototype;
+    const delayed = jest.spyOn(Metadata.prototype, 'set').mockImplementation(function (this: Metadata, name, value) {
+      const [sender, sentAt] = String(value).split(' ');
+      set.call(this, name, name === 'x-sent' ? `${sender} ${Number(sentAt) - 60_000}` : value);
+    });
+    const updates = Array.from({ length: 20 }, () => inCall(() => client.updateUser({})));
+    const failed = (await Promise.allSettled(updates)).filter(({ status }) => status === 'rejected');
+    delayed.mockRestore();
+    expect(failed).toEqual([]);
   });
 });
 

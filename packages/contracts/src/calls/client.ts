@@ -14,7 +14,7 @@ import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
 import { channelOptions, clientCredentials } from './transport.ts';
 import { startUnaryCall } from './unary-call.ts';
-import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, text, writeIdempotency } from './wire.ts';
+import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, isLate, text, writeIdempotency } from './wire.ts';
 
 interface ClientOptions {
   /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Every address is a replica. */
@@ -36,8 +36,6 @@ interface Calling {
   readonly replicas: ReplicaSet;
   readonly budget: DuplicateBudget;
   readonly signer: CallSigner;
-  /** Under this name a server knows how long our calls are usually under way. */
-  readonly name: string;
 }
 
 /** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
@@ -52,7 +50,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
     isCheckedFirst: clock !== undefined,
   });
   const signer = new CallSigner(openServiceKeys(config, as), as, name);
-  const calling: Calling = { replicas, budget: new DuplicateBudget(), signer, name: randomUUID() };
+  const calling: Calling = { replicas, budget: new DuplicateBudget(), signer };
 
   const call = (methodName: string, definition: MethodDefinition<object, object>) => {
     const { path, requestSerialize, responseDeserialize } = definition;
@@ -127,13 +125,13 @@ interface Sending {
   readonly counter: 'inFlight' | 'waiting';
 }
 
-function outgoing({ signer, name }: Calling, { challenge }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
+function outgoing({ signer }: Calling, { challenge, sender }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
   const metadata = new Metadata();
   metadata.set(headers.requestId, requestId);
   const trace = traceHeaders();
   for (const header in trace) metadata.set(header, trace[header] as string);
   if (!method.isRead) {
-    metadata.set(headers.sent, `${name} ${Math.round(performance.now())}`);
+    metadata.set(headers.sent, `${sender} ${Math.round(performance.now())}`);
     if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
   }
   const call = { path: method.path, challenge, requestId, idempotency: method.isRead ? '' : idempotencyText(metadata), body };
@@ -150,9 +148,17 @@ function noteReplay(inherited: CallContext | undefined, trailers: Metadata): voi
 function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
   const { method, body, expiresAt, inherited, counter } = sending;
   let isSignedAgain = false;
+  let isMeasuredAgain = false;
   let isStreamed = false;
+  let sender = '';
   /** True after a failure that proves that the replica did not run the call. */
   const mayRepeat = (error: GrpcError): boolean => {
+    // By this clock it is not late: the clock stood still, as on a paused machine, and the replica compares the call with earlier ones.
+    if (isLate(error) && !isMeasuredAgain && performance.now() < expiresAt) {
+      isMeasuredAgain = true;
+      if (replica.sender === sender) replica.sender = randomUUID();
+      return true;
+    }
     const challenge = isSignedAgain ? undefined : challengeOf(error);
     // A replica of the version before call streams does not know them.
     if (challenge === undefined) return error.code === status.UNIMPLEMENTED && isStreamed && !replica.callStream.carries(body);
@@ -179,6 +185,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   const request = (): { cancel(): void } | undefined => {
     try {
       const metadata = outgoing(calling, replica, sending);
+      sender = replica.sender;
       isStreamed = replica.callStream.carries(body);
       if (isStreamed) return replica.callStream.send({ method, body, metadata, expiresAt }, answered);
       const deadline = Date.now() + (expiresAt - performance.now());

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { withTimeout } from '@agent-service/work';
@@ -31,6 +32,8 @@ export interface Replica {
   isChecking: boolean;
   /** The challenge under which calls to this replica are signed; empty until the replica has sent one. */
   challenge: string;
+  /** The name under which the replica measures how long our calls are under way. */
+  sender: string;
 }
 
 interface ReplicaSetOptions {
@@ -153,6 +156,7 @@ export class ReplicaSet {
       state: 'serving',
       isChecking: false,
       challenge: '',
+      sender: randomUUID(),
     };
   }
 

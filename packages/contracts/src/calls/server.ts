@@ -17,7 +17,7 @@ import { withCall } from './call-context.ts';
 import { serveHealth } from './health.ts';
 import type { ServerConfig } from './settings.ts';
 import { serverCredentials, serverOptions } from './transport.ts';
-import { headers, idempotencyText, readIdempotency, staleCallError, text, toGrpcError } from './wire.ts';
+import { headers, idempotencyText, LateCallError, readIdempotency, staleCallError, text, toGrpcError } from './wire.ts';
 
 const drainLimitMs = 8_000;
 
@@ -139,7 +139,7 @@ async function handleCall(method: Method, grpc: IncomingCall<Received>, requestI
   const call = new Call(grpc, { caller, requestId, voucher: signed.voucher || undefined, ageMs, requestedOnce });
   // A call that was read after its caller had given up, as after a pause of this process, must not begin.
   if (grpc.cancelled) throw new ServiceError('cancelled');
-  call.checkDeadline();
+  if (performance.now() > call.expiresAt) throw new LateCallError();
   const readTraceparent = () => text(grpc.metadata, headers.traceparent);
   const response = await withCall(call, () => inRequestSpan(name, readTraceparent, () => rpc.handle(grpc.request.message, call)));
   return { response, call };

@@ -13,6 +13,8 @@ export const headers = {
   requestId: 'x-request-id',
   /** The sender's name and monotonic clock: gRPC counts time from when the server reads the call, which may be long after. */
   sent: 'x-sent',
+  /** Says that the call did not begin: by the server's measure its deadline had passed before it was read. */
+  late: 'x-late',
   /** The server's time, with each health answer. */
   time: 'x-time',
   idempotency: 'x-idempotency-bin',
@@ -54,6 +56,16 @@ export function staleCallError(challenge: string): Partial<GrpcError> {
 export const challengeOf = ({ code, metadata }: GrpcError): string | undefined =>
   code === status.UNAUTHENTICATED && metadata ? text(metadata, headers.challenge) : undefined;
 
+/** The deadline of a call had passed before it was read, so it did not begin. */
+export class LateCallError extends ServiceError<'deadline_exceeded'> {
+  constructor() {
+    super('deadline_exceeded');
+  }
+}
+
+/** True if the server refused the call because it came too late. */
+export const isLate = ({ metadata }: GrpcError): boolean => (metadata?.get(headers.late).length ?? 0) > 0;
+
 /** Percent-encoding makes three bytes of one. */
 const maxStatusBytes = 400;
 
@@ -61,6 +73,7 @@ const maxStatusBytes = 400;
 export function toGrpcError(error: ServiceError): Partial<GrpcError> {
   const metadata = new Metadata();
   metadata.set(headers.error, toJson({ code: error.code, message: error.message, param: error.param, details: error.details }));
+  if (error instanceof LateCallError) metadata.set(headers.late, 'true');
   return { code: error.definition.grpc, details: cutText(error.message, maxStatusBytes), metadata };
 }
 
