@@ -70,6 +70,34 @@ test('a report that does not return keeps the outcomes of no other tenant waitin
   await agent.close();
 });
 
+test('an outcome that is not saved is reported alone, and the jobs of other tenants end', async () => {
+  const agent = agentOf();
+  let isLocked = true;
+  const calls: string[][] = [];
+  const webhooks = {
+    beginDelivery: async ({ items }: { items: object[] }) => ({ results: items.map(() => ({ begun: attempt })) }),
+    async endDelivery({ items }: { items: { delivery: { organizationId: string } }[] }) {
+      const tenants = [...new Set(items.map(({ delivery }) => delivery.organizationId))];
+      calls.push(tenants);
+      if (isLocked && tenants.includes('org_locked')) throw new ServiceError('outcomes_not_saved');
+      return {};
+    },
+  } as unknown as Client<'webhooks'>;
+  const deliver = createDeliver({ process: processOf(), webhooks, agent });
+  const { signal } = new AbortController();
+  const others = Array.from({ length: 20 }, (_, n) => deliveryOf(`org_${n}`, 1));
+  const [locked, ...ended] = [deliveryOf('org_locked', 1), ...others].map((delivery, n) =>
+    deliver({ job: `job ${n}`, deliveries: [delivery] }, signal),
+  );
+  await Promise.all(ended);
+  const ofLocked = () => calls.filter((tenants) => tenants.includes('org_locked'));
+  await until('it was reported several times', () => ofLocked().length >= 4);
+  expect(ofLocked().filter(({ length }) => length > 1).length).toBeLessThanOrEqual(1);
+  isLocked = false;
+  await locked;
+  await agent.close();
+});
+
 test('an outcome is reported after an outage of half a minute, as of a failover of the database, so that the event is not sent again', async () => {
   const agent = agentOf();
   let isAway = true;

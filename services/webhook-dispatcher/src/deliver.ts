@@ -1,4 +1,4 @@
-import type { Client } from '@agent-service/contracts';
+import { type Client, classifyCallFailure } from '@agent-service/contracts';
 import type { DeliveriesJob } from '@agent-service/queues';
 import { type ProcessContext, processClock } from '@agent-service/runtime';
 import { createBatcher, retry } from '@agent-service/work';
@@ -44,6 +44,8 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
       await webhooks.endDelivery({ items });
       return items.map(() => undefined);
     },
+    // A call with an outcome that cannot be saved, as of a locked webhook, takes long and fails: the tenant's outcomes are then reported alone.
+    classify: (cause) => (classifyCallFailure(cause) === 'all' ? 'all' : 'slow'),
     tenants: { of: ({ delivery }) => delivery, lanes: reportShards },
   });
 

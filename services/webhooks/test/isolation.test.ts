@@ -159,7 +159,7 @@ test('a locked webhook of one tenant delays no outcome of another', async () => 
       ...ofLocked.map((row, n) => endOf('org_locked', row, n * 200)),
       ...ofFree.map((row, n) => endOf('org_free', row, n * 200)),
     ];
-    await expect(webhooks.dispatcher.endDelivery({ items })).rejects.toThrow();
+    await expect(webhooks.dispatcher.endDelivery({ items })).rejects.toMatchObject({ code: 'outcomes_not_saved' });
     const { deliveries } = await as('org_free', () => webhooks.gateway.listDeliveries({ endpointId: free }));
     expect(deliveries.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
     await database.query('rollback');

@@ -22,6 +22,7 @@ test('codes between services are not public', () => {
     'hold_settled',
     'idempotency_conflict',
     'issue_limit_reached',
+    'outcomes_not_saved',
     'service_forbidden',
   ]);
 });

@@ -166,6 +166,7 @@ const internalErrorCodes = define({
   hold_released: conflict('The hold has been released.'),
   hold_settled: conflict('The hold has been settled.'),
 
+  outcomes_not_saved: conflict('The outcomes of some deliveries were not saved. The others are saved.'),
   attempt_superseded: conflict('Another attempt at this answer has taken its place.'),
 });
 

@@ -104,11 +104,15 @@ export const endDelivery = (deps: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'
       const done = new Set(delivered.map(({ position }) => position));
       const runs = await Promise.allSettled(jobs.filter(({ position }) => !done.has(position)).map((job) => ending.add(job)));
       const failed = runs.find((run) => run.status === 'rejected');
-      if (failed) throw failed.reason;
+      if (failed) throw failureOf(failed.reason);
       return {};
     },
   };
 };
+
+/** While the database works, a failure is that of single webhooks: the dispatcher reports the outcomes of their tenants alone. */
+const failureOf = (cause: unknown): unknown =>
+  classifyDatabaseFailure(cause) === 'all' ? cause : new ServiceError('outcomes_not_saved', { cause });
 
 interface EndingJob extends DispatchedKey {
   /** Its place among the items of its call. */
