@@ -134,3 +134,31 @@ test('1,000 keys of a user are revoked with it and 40 others one by one, while a
   const { faults } = await identity.operator.verifyAuditChain({ organizationId: busy.organizationId });
   expect(faults).toEqual([]);
 }, 60_000);
+
+test('revocations that wait for each other hold one connection of an organization', async () => {
+  const added = await database.query<{ id: string }>(
+    `insert into api_keys (organization_id, id, environment, user_id, hash, hint, scopes, admin, created_at)
+     select $1, 'key_waiting_' || n, 'live', $2, 'key_waiting_' || n, '', '{}', false, now() from generate_series(1, 30) n returning id`,
+    [busy.organizationId, busy.userId],
+  );
+  const waiting = async () => {
+    const { rows } = await observer.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%update api_keys%'`,
+    );
+    return rows[0]?.count ?? 0;
+  };
+  const revocations: Promise<string>[] = [];
+  await database.query('begin');
+  try {
+    // A revocation that is about to commit holds the counter of the keys.
+    await database.query('select 1 from credential_counts where organization_id = $1 for update', [busy.organizationId]);
+    revocations.push(...added.rows.map(({ id }) => codeOf(identity.as(busy.principal, () => identity.gateway.revokeKey({ keyId: id })))));
+    await until('the first of them waits', async () => (await waiting()) > 0);
+    for (let round = 0; round < 5; round += 1) expect(await refusalsOf(honest.liveApiKey)).toEqual(['none']);
+    expect(await waiting()).toBe(1);
+  } finally {
+    await database.query('rollback');
+  }
+  expect(new Set(await Promise.all(revocations))).toEqual(new Set(['none']));
+}, 30_000);

@@ -1,5 +1,5 @@
 import { type Call, callersAndOperators, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { writeAudit } from '@agent-service/store';
+import { once, writeAudit } from '@agent-service/store';
 import { sleep } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
 import { type CredentialTable, revokeCredential } from '../store/credentials.ts';
@@ -34,7 +34,8 @@ async function revoke(
 ): Promise<void> {
   // Operators may revoke credentials of every tenant.
   const tenant = call.caller.service === operatorService ? undefined : call.tenant;
-  const revoked = await store.transaction(async ({ sql }) => {
+  // One after the other: they wait for the counter of the tenant, and each that waits would hold a connection.
+  const revoked = await once(store, call, async ({ sql }) => {
     const row = await revokeCredential(sql, table, target.id, tenant);
     if (!row) throw new ServiceError('not_found');
     const { organizationId, environment, userId, isNew } = row;
