@@ -86,3 +86,19 @@ test('a replica that cannot decrypt the newest signing key yet signs with the on
   expect(await refusalOf(ahead, accessToken)).toBeUndefined();
   await ahead.stop();
 });
+
+test('a signing key that was rotated out long ago verifies nothing again when its successor is revoked', async () => {
+  const { operator, gateway } = await startWith(key(1));
+  const { liveApiKey } = await operator.createOrganization({ name: 'Acme' });
+  const { accessToken } = await gateway.issueToken({ apiKey: liveApiKey });
+  const { kid } = await operator.rotateSigningKey({});
+  const age = `update signing_keys set activates_at = now() - case when kid = $1 then interval '90 days' else interval '180 days' end`;
+  await database.query(age, [kid]);
+  expect(await refusalOf(identity as BootedService, accessToken)).toBe('invalid_token');
+  const { signingKid } = await operator.revokeSigningKey({ kid });
+  expect(await refusalOf(identity as BootedService, accessToken)).toBe('invalid_token');
+  expect((await gateway.listSigningKeys({})).keys.map((published) => published.kid)).toEqual([signingKid]);
+  const audited = `select changes_json::jsonb as changes from audit_entries where action = 'signing_key.revoked'`;
+  await until('it stands in the audit log', async () => (await database.query(audited)).rowCount === 1);
+  expect((await database.query(audited)).rows).toEqual([{ changes: { signing_kid: signingKid, former_kids: [kidOf(accessToken)] } }]);
+});

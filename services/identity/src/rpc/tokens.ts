@@ -189,7 +189,7 @@ export const revokeSigningKey = ({
     const revoked = await store.transaction(async ({ sql }) => {
       const row = await revokeSigningKeyRow(sql, kid);
       const target = { type: 'signing_key', id: kid };
-      const changes = { signing_kid: signingKid };
+      const changes = { signing_kid: signingKid, ...(row && row.formerKids.length > 0 && { former_kids: row.formerKids }) };
       if (row?.isNew)
         await writeAudit(sql, call, { action: 'signing_key.revoked', organizationId: serviceChain, environment: '', target, changes });
       return row;

@@ -29,6 +29,10 @@ const lockAll = `select pg_advisory_xact_lock(hashtextextended('signing keys', 0
 const insert = `
   insert into signing_keys (kid, modulus, exponent, private_key, activates_at)
   select $1, $2, $3, $4, now() + case when exists (select 1 from signing_keys) then make_interval(secs => $5) else interval '0' end`;
+// Without its successor a key that verifies nothing any more would be the one before the newest, and verify again.
+const endFormer = `
+  update signing_keys set revoked_at = clock_timestamp() where kid = any(array(
+    select kid from ${keysInOrder} where kid <> $1 and followed_at <= now() - interval '${verifiesForDays} days')) returning kid`;
 const revoke = `
   with before as (select kid, revoked_at from signing_keys where kid = $1 for update)
   update signing_keys as key set revoked_at = coalesce(before.revoked_at, clock_timestamp()) from before where key.kid = before.kid
@@ -66,8 +70,17 @@ export async function addSigningKey(sql: Sql, { kid, modulus, exponent, privateK
   await sql(insert, [kid, modulus, exponent, privateKey, aheadSeconds]);
 }
 
-export async function revokeSigningKeyRow(sql: Sql, kid: string): Promise<{ isNew: boolean; revokedForMs: number } | undefined> {
-  return (await sql<{ isNew: boolean; revokedForMs: number }>(revoke, [kid]))[0];
+interface RevokedKey {
+  readonly isNew: boolean;
+  readonly revokedForMs: number;
+  /** Keys that verified nothing any more, and now never will. */
+  readonly formerKids: readonly string[];
+}
+
+export async function revokeSigningKeyRow(sql: Sql, kid: string): Promise<RevokedKey | undefined> {
+  const former = await sql<{ kid: string }>(endFormer, [kid]);
+  const [row] = await sql<Omit<RevokedKey, 'formerKids'>>(revoke, [kid]);
+  return row && { ...row, formerKids: former.map((each) => each.kid) };
 }
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
@@ -80,5 +93,6 @@ export const signingKeyStatements = {
   findOne,
   lockAll,
   insert,
+  endFormer,
   revoke,
 };
