@@ -4,7 +4,7 @@ import { createChanges } from './changes.ts';
 type ChangeCall = Parameters<ReturnType<typeof createChanges>['run']>[0];
 
 const callOf = (organizationId: string, scope?: string): ChangeCall => ({
-  principal: { organizationId } as ChangeCall['principal'],
+  principal: { organizationId },
   signal: new AbortController().signal,
   requestedOnce: scope === undefined ? undefined : { scope, fingerprint: 'f' },
 });

@@ -1,4 +1,9 @@
-import { type Call, createFairLimiter, ServiceError } from '@agent-service/contracts';
+import { type Call, createFairLimiter, type Principal, ServiceError } from '@agent-service/contracts';
+
+/** The caller of a change. */
+interface ChangeCall extends Pick<Call, 'signal' | 'requestedOnce'> {
+  readonly principal: Pick<Principal, 'organizationId'> | undefined;
+}
 
 /** The changes that callers make with transactions. */
 export interface Changes {
@@ -6,7 +11,7 @@ export interface Changes {
    * Runs the changes of one organization one after the other, on connections that leave half of the pool to everything else. They wait for
    * locks of the same rows, and each that waited in the database would hold a connection that other organizations need.
    */
-  run<T>(call: Pick<Call, 'principal' | 'signal' | 'requestedOnce'>, change: () => Promise<T>): Promise<T>;
+  run<T>(call: ChangeCall, change: () => Promise<T>): Promise<T>;
 }
 
 /** More than one credential may send in two minutes that meet (120 writes each). A change takes a few ms. */

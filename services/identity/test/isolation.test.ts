@@ -1,9 +1,10 @@
-import type { Principal } from '@agent-service/contracts';
+import { createClient, type Principal } from '@agent-service/contracts';
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
 import { type BootedService, boot } from './boot.ts';
+import { password } from './portal-world.ts';
 
 // One organization asks for too much, and the other authenticates, gets tokens and reads at the same time.
 let identity: BootedService;
@@ -45,6 +46,16 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (cause: { code?: string }) => cause.code ?? String(cause),
   );
 
+/** How many connections wait for a lock with such a statement. */
+async function countWaiting(statement: string): Promise<number> {
+  const { rows } = await observer.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+    [statement],
+  );
+  return rows[0]?.count ?? 0;
+}
+
 test('an organization that requests 120 tokens at once delays only itself', async () => {
   let issued = 0;
   const flood = Array.from({ length: 120 }, async () => {
@@ -66,13 +77,7 @@ test('an organization that requests 120 tokens at once delays only itself', asyn
 test('filtered reads of a long audit log hold two connections at most, and one for an organization', async () => {
   const filtered = ({ principal }: Organization) =>
     codeOf(identity.as({ ...principal, scopes: ['audit:read'] }, () => identity.gateway.listAuditEntries({ action: 'agent.created' })));
-  const waiting = async () => {
-    const { rows } = await observer.query<{ count: number }>(
-      `select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%from audit_entries%action = $%'`,
-    );
-    return rows[0]?.count;
-  };
+  const waiting = () => countWaiting('%from audit_entries%action = $%');
   const reads: Promise<string>[] = [];
   await database.query('begin');
   try {
@@ -141,13 +146,7 @@ test('revocations that wait for each other hold one connection of an organizatio
      select $1, 'key_waiting_' || n, 'live', $2, 'key_waiting_' || n, '', '{}', false, now() from generate_series(1, 30) n returning id`,
     [busy.organizationId, busy.userId],
   );
-  const waiting = async () => {
-    const { rows } = await observer.query<{ count: number }>(
-      `select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%update api_keys%'`,
-    );
-    return rows[0]?.count ?? 0;
-  };
+  const waiting = () => countWaiting('%update api_keys%');
   const revocations: Promise<string>[] = [];
   await database.query('begin');
   try {
@@ -161,4 +160,32 @@ test('revocations that wait for each other hold one connection of an organizatio
     await database.query('rollback');
   }
   expect(new Set(await Promise.all(revocations))).toEqual(new Set(['none']));
+}, 30_000);
+
+test('changes of an administrator in the portal that wait for each other hold one connection of the organization', async () => {
+  const portal = createClient('identity', { address: identity.address, as: 'portal', config: identity.config });
+  const { organizationId, userId } = await identity.operator.createOrganization({ name: 'Portal', email: 'admin@portal.example' });
+  await identity.operator.setUserPassword({ organizationId, userId, password });
+  const { opened } = await portal.signIn({
+    email: 'admin@portal.example',
+    password,
+    client: { address: '10.0.0.1', countedAddress: '10.0.0.1' },
+  });
+  const { sessionToken } = opened ?? { sessionToken: '' };
+  const waiting = () => countWaiting('%from organizations%');
+  const changes: Promise<string>[] = [];
+  await database.query('begin');
+  try {
+    // A change that is about to commit.
+    await database.query('select 1 from organizations where id = $1 for update', [organizationId]);
+    for (let n = 0; n < 30; n += 1)
+      changes.push(codeOf(portal.createInvitation({ sessionToken, email: `guest${n}@portal.example`, role: 'member' })));
+    await until('the first of them waits', async () => (await waiting()) > 0);
+    for (let round = 0; round < 5; round += 1) expect(await refusalsOf(honest.liveApiKey)).toEqual(['none']);
+    expect(await waiting()).toBe(1);
+  } finally {
+    await database.query('rollback');
+  }
+  expect(new Set(await Promise.all(changes))).toEqual(new Set(['none']));
+  portal.close();
 }, 30_000);

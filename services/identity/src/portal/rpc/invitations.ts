@@ -21,6 +21,7 @@ import { savePassword } from '../store/passwords.ts';
 import { checkPassword, requirePerson } from './passwords.ts';
 import {
   actorOf,
+  changeInPortal,
   lockAdministrator,
   openSession,
   portal,
@@ -58,7 +59,7 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       name: name === '' ? '' : checkName(name),
       role: checkRole(role),
     };
-    await store.transaction(async ({ sql }) => {
+    await changeInPortal(deps, call, session, async ({ sql }) => {
       // Two invitations cannot both be the last.
       await lockOrganization(sql, organizationId);
       // A demotion waits for this invitation, and removes it. An end of the session waits as well: who has ended it sees every invitation.
@@ -99,7 +100,7 @@ export const deleteInvitation = (deps: IdentityDeps): RpcOf<'identity', 'deleteI
     const session = await requireAdministrator(deps, sessionToken);
     const { organizationId } = session;
     const target = { type: 'invitation', id: checkId(invitationId, 'id') };
-    await deps.store.transaction(async ({ sql }) => {
+    await changeInPortal(deps, call, session, async ({ sql }) => {
       if (!(await removeInvitation(sql, organizationId, invitationId))) throw new ServiceError('not_found');
       await writeAudit(sql, call, { action: 'invitation.deleted', organizationId, environment: '', target, actor: actorOf(session) });
     });
@@ -152,7 +153,7 @@ export const acceptInvitation = (deps: IdentityDeps): RpcOf<'identity', 'acceptI
 export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'createPasswordReset'> => ({
   allow: { services: [...portal.services, operatorService] },
   async handle({ sessionToken, userId, organizationId: named }, call) {
-    const { store, keyedHash, auditRelay } = deps;
+    const { keyedHash, auditRelay } = deps;
     const isOperator = call.caller.service === operatorService;
     const session = isOperator ? undefined : await requireAdministrator(deps, sessionToken);
     if (session?.userId === userId)
@@ -160,7 +161,7 @@ export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'crea
     const user = await requirePerson(deps, session?.organizationId ?? checkId(named, 'organization_id'), checkId(userId, 'user_id'));
     if (user.email === '') throw new ServiceError('invalid_request', { message: 'The user has no e-mail address to sign in with.' });
     const token = makeRandomText(tokenCharacters, randomBytes);
-    const expiresAt = await store.transaction(async ({ sql }) => {
+    const expiresAt = await changeInPortal(deps, call, user, async ({ sql }) => {
       // A change of one of the two users waits for this link, and removes it.
       if (session) await lockAdministrator(sql, session);
       await lockActiveUser(sql, user.organizationId, user.userId);

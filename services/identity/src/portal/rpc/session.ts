@@ -72,6 +72,14 @@ export const toPortalSession = (session: SessionRow) => ({
   expiresAt: session.expiresAt,
 });
 
+/** Runs a change in a transaction. Those of one organization run one after the other, as the changes of its API callers do (`once`). */
+export const changeInPortal = <T>(
+  { store }: IdentityDeps,
+  { signal }: Call,
+  { organizationId }: Pick<SessionRow, 'organizationId'>,
+  change: (transaction: Transaction) => Promise<T>,
+): Promise<T> => store.changes.run({ principal: { organizationId }, signal, requestedOnce: undefined }, () => store.transaction(change));
+
 export interface PortalClient {
   readonly address: string;
   readonly countedAddress: string;

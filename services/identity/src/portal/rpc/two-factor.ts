@@ -17,7 +17,7 @@ import {
   twoFactorContext,
 } from '../store/two-factors.ts';
 import { confirmUser, lockConfirmedUser, lockSessionUser } from './passwords.ts';
-import { actorOf, portal, requireSession, tooMany } from './session.ts';
+import { actorOf, changeInPortal, portal, requireSession, tooMany } from './session.ts';
 
 const secretBytes = 20;
 const recoveryCodes = 10;
@@ -67,7 +67,7 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
     const user = await confirmUser(deps, session, confirmation);
     const secret = randomBytes(secretBytes);
     const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
-    await deps.store.transaction(async (transaction) => {
+    await changeInPortal(deps, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
       if (!(await begin(transaction.sql, session, sealed))) throw inUse();
     });
@@ -96,7 +96,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
       throw new ServiceError('invalid_request', { message: 'This is not the present code of the authenticator app.', param: 'code' });
     const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
     const hashes = codes.map((each) => keyedHash(recoveryText(session, each)));
-    await store.transaction(async ({ sql }) => {
+    await changeInPortal(deps, call, session, async ({ sql }) => {
       await lockSessionUser(sql, session);
       if (!(await confirm(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
@@ -114,7 +114,7 @@ export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTw
     const session = await requireSession(deps, sessionToken);
     const confirmation = { password, param: 'password', signal: call.signal };
     const user = await confirmUser(deps, session, confirmation);
-    await deps.store.transaction(async (transaction) => {
+    await changeInPortal(deps, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
       if (await remove(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
     });
