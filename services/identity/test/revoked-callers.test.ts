@@ -77,3 +77,48 @@ describe('a change that waited until the credential of its caller was revoked ha
     expect(rotated.apiKey).not.toBe('');
   });
 });
+
+describe('a change that waited until scopes were taken from the credential of its caller has no effect', () => {
+  const withoutUsersWrite = `update api_keys set scopes = array_remove(scopes, 'users:write') where id = $1`;
+
+  test('a new key does not get them', async () => {
+    const { caller } = await makeCredentials();
+    const before = await readState();
+    const narrowing = [lockOfMember(), [withoutUsersWrite, caller.credentialId]] as const;
+    const work = () => identity.as(caller, () => identity.gateway.issueKey({ name: 'Late', userId: member }));
+    expect(await outcomeBehind(identity.url, narrowing, work)).toBe('insufficient_scope');
+    expect(await readState()).toEqual(before);
+  });
+
+  test('a key does not take them back', async () => {
+    const { caller } = await makeCredentials();
+    const narrowing = [[withoutUsersWrite, caller.credentialId]] as const;
+    const work = () =>
+      identity.as(caller, () => identity.gateway.updateKey({ keyId: caller.credentialId, scopes: { values: ['users:write'] } }));
+    expect(await outcomeBehind(identity.url, narrowing, work)).toBe('insufficient_scope');
+    const { scopes } = await principalOf(
+      (await identity.as(admin, () => identity.gateway.rotateKey({ keyId: caller.credentialId }))).apiKey,
+    );
+    expect(scopes).not.toContain('users:write');
+  });
+
+  test('a user whose role was taken away registers no user, also without an administrator key', async () => {
+    const { caller } = await makeCredentials();
+    const before = await readState();
+    const lock = [`select 1 from user_counts where role = 'member' for update`] as const;
+    const demotion = [lock, [`update users set role = 'member' where id = $1`, caller.userId]] as const;
+    const work = () =>
+      identity.as({ ...caller, admin: false }, () => identity.gateway.createUser({ name: 'Late', email: 'late-too@acme.example' }));
+    expect(await outcomeBehind(identity.url, demotion, work)).toBe('insufficient_scope');
+    await query(`update users set role = 'admin' where id = $1`, [caller.userId]);
+    expect(await readState()).toEqual(before);
+  });
+
+  test('a key can give scopes of its own away', async () => {
+    const { caller } = await makeCredentials();
+    const { key } = await identity.as(caller, () =>
+      identity.gateway.updateKey({ keyId: caller.credentialId, scopes: { values: ['agents:read'] } }),
+    );
+    expect(key?.scopes).toEqual(['agents:read']);
+  });
+});

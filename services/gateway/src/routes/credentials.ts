@@ -98,7 +98,7 @@ has itself and the role of the user allows; without \`scopes\` all of these. The
   }),
   status: 201,
   response: z.strictObject({ data: newKey }),
-  errors: ['invalid_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
+  errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body }, { identity }) {
     const answer = await identity.issueKey({
       name: body.name,
@@ -141,7 +141,7 @@ export const updateKey = route({
     token_ttl_seconds: tokenTtl.nullable().optional().meta({ description: 'Null: the default.' }),
   }),
   response: z.strictObject({ data: key }),
-  errors: ['invalid_scope', 'user_deactivated', 'credential_ended'],
+  errors: ['invalid_scope', 'insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { key_id: keyId }, body: { name, scopes, token_ttl_seconds: ttl } }, { identity }) {
     const answer = await identity.updateKey({
       keyId,
@@ -209,7 +209,7 @@ these. The answer shows the secret this once.`,
   }),
   status: 201,
   response: z.strictObject({ data: newApplication }),
-  errors: ['invalid_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
+  errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body: { name, user_id: userId = '', scopes = [] } }, { identity }) {
     const answer = await identity.issueOauthApplication({ name, userId, scopes });
     return { data: { ...toApplication(required(answer.application)), client_secret: answer.clientSecret } };
@@ -242,7 +242,7 @@ export const updateOauthApplication = route({
   params: applicationParams,
   body: z.strictObject({ name: credentialName.optional(), scopes: grantedScopes.optional() }),
   response: z.strictObject({ data: application }),
-  errors: ['invalid_scope', 'user_deactivated', 'credential_ended'],
+  errors: ['invalid_scope', 'insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { application_id: applicationId }, body: { name, scopes } }, { identity }) {
     const answer = await identity.updateOauthApplication({
       applicationId,

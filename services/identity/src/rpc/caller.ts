@@ -32,8 +32,9 @@ export async function credentialOf(sql: Sql, { credentialId, environment }: Prin
 }
 
 /**
- * As `once`. A change that waited for other changes or for locks until the caller's credential was revoked, or its user demoted, is refused:
- * when a revocation has answered, the credential leads to no new one. `changedId` is the credential that the effect itself has locked and ends.
+ * As `once`. A change that waited for other changes or for locks until the caller's credential was revoked, its user demoted, or scopes were
+ * taken from it, is refused: when that has answered, the credential leads to no new one. `changedId` is the credential that the effect itself
+ * changes; it calls `requirePresent` once that is locked.
  */
 export const changeAs = <Response extends object>(
   { store }: IdentityDeps,
@@ -49,10 +50,18 @@ export const changeAs = <Response extends object>(
     return response;
   });
 
-async function requirePresent(sql: Sql, principal: Principal): Promise<void> {
+/** Throws if the credential of the caller may do less than when the gateway authenticated it. */
+export async function requirePresent(sql: Sql, principal: Principal): Promise<void> {
   const credential = await credentialOf(sql, principal);
   // Keys and applications are never removed, sessions are when they end.
   const isEnded = credential ? isRevoked(credential, parentTokenOf(principal).parent) : isSessionId(principal.credentialId);
   if (isEnded) throw new ServiceError('token_revoked');
-  if (credential && principal.admin && !credential.admin) throw new ServiceError('admin_required');
+  if (!credential) return;
+  if (principal.admin && !credential.admin) throw new ServiceError('admin_required');
+  const lost = principal.scopes.filter((scope) => !credential.scopes.includes(scope));
+  if (lost.length > 0)
+    throw new ServiceError('insufficient_scope', {
+      message: `These scopes were taken from your credential while the change waited: ${lost.join(' ')}`,
+      details: { required: lost, granted: credential.scopes },
+    });
 }

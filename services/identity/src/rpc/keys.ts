@@ -1,4 +1,13 @@
-import { type Call, callersAndOperators, cutToRole, type Role, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import {
+  type Call,
+  callersAndOperators,
+  cutToRole,
+  type Principal,
+  type Role,
+  type RpcOf,
+  ServiceError,
+  type Tenant,
+} from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
 import { type InferEntity, LockMode } from '@agent-service/store/entities';
@@ -13,7 +22,7 @@ import {
 } from '../store/credential-lists.ts';
 import { ApiKey } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
-import { changeAs } from './caller.ts';
+import { changeAs, requirePresent } from './caller.ts';
 import { addKey } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
 
@@ -116,7 +125,7 @@ export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> =>
   async handle({ keyId, name, scopes, tokenTtlSeconds }, call) {
     const { auditRelay, waitForRevocation } = deps;
     const { organizationId, environment } = call.tenant;
-    const response = await changeAs(deps, call, async (transaction) => {
+    const change = async (transaction: Transaction) => {
       const { em, sql } = transaction;
       const { key, role } = await lockActiveKey(transaction, call.tenant, keyId);
       const changes = {
@@ -135,7 +144,8 @@ export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> =>
         changes: { ...rest, ...(token_ttl_seconds !== undefined && { token_ttl_seconds }) },
       });
       return { key: await readKey(transaction, call, keyId) };
-    });
+    };
+    const response = await changeAs(deps, call, change, keyId);
     auditRelay.nudge();
     // A scope that was taken away is refused everywhere when this answers.
     if (scopes) await waitForRevocation(0);
@@ -144,14 +154,16 @@ export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> =>
 });
 
 /** Locks the key and, before it, its user, as a deactivation does. */
-async function lockActiveKey(transaction: Transaction, { organizationId, environment }: Tenant, id: string) {
-  const { em } = transaction;
+async function lockActiveKey(transaction: Transaction, caller: Principal, id: string) {
+  const { em, sql } = transaction;
+  const { organizationId, environment } = caller;
   const key = await em.findOne(ApiKey, { organizationId, environment, id });
   if (!key) throw new ServiceError('not_found');
   checkNotEnded(key);
   const role = await lockOwner(transaction, organizationId, key.userId);
   await em.refresh(key, { lockMode: LockMode.PESSIMISTIC_WRITE });
   checkNotEnded(key);
+  if (id === caller.credentialId) await requirePresent(sql, caller);
   return { key, role };
 }
 
