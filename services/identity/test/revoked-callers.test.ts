@@ -33,7 +33,12 @@ async function makeCredentials() {
 type Credentials = Awaited<ReturnType<typeof makeCredentials>>;
 
 const lockOfMember = (): readonly [string, string] => [lockUser, member];
-/** Each waits for the lock of the member, except that a new user waits for the counter of users. */
+/** The locks of changes that do not wait for that of the member. */
+const locks: Readonly<Record<string, readonly [string]>> = {
+  createUser: [`select 1 from user_counts where role = 'member' for update`],
+  revokeKey: ['select 1 from credential_counts for update'],
+  revokeOauthClient: ['select 1 from credential_counts for update'],
+};
 const changes: Readonly<Record<string, (gateway: BootedService['gateway'], created: Credentials) => Promise<unknown>>> = {
   issueKey: (gateway) => gateway.issueKey({ name: 'Late', userId: member }),
   updateKey: (gateway, { keyId }) => gateway.updateKey({ keyId, name: 'Late' }),
@@ -42,6 +47,8 @@ const changes: Readonly<Record<string, (gateway: BootedService['gateway'], creat
   updateOauthApplication: (gateway, { applicationId }) => gateway.updateOauthApplication({ applicationId, name: 'Late' }),
   rotateOauthSecret: (gateway, { applicationId }) => gateway.rotateOauthSecret({ applicationId }),
   updateUser: (gateway) => gateway.updateUser({ userId: member, name: 'Late' }),
+  revokeKey: (gateway, { keyId }) => gateway.revokeKey({ keyId }),
+  revokeOauthClient: (gateway, { applicationId }) => gateway.revokeOauthClient({ clientId: applicationId }),
   createUser: (gateway) => gateway.createUser({ name: 'Late', email: 'late@acme.example' }),
 };
 
@@ -51,18 +58,25 @@ const query = (statement: string, values: unknown[] = []) =>
     return (await client.query(statement, values)).rows;
   });
 
-const readState = () =>
-  query(`select id, name from users union all select id, name from api_keys union all select id, name from oauth_clients order by id`);
+/** Without whether the key of the caller has ended, which the tests end. */
+const readState = ({ credentialId }: Principal) =>
+  query(
+    `select id, name, false as ended from users union all select id, name, revoked_at is not null and id <> $1 from api_keys
+     union all select id, name, revoked_at is not null from oauth_clients order by id`,
+    [credentialId],
+  );
 
 describe('a change that waited until the credential of its caller was revoked has no effect', () => {
   test.each(Object.entries(changes))('%s', async (name, change) => {
     const created = await makeCredentials();
-    const before = await readState();
-    const lock = name === 'createUser' ? ([`select 1 from user_counts where role = 'member' for update`] as const) : lockOfMember();
-    const revocation = [lock, ['update api_keys set revoked_at = clock_timestamp() where id = $1', created.caller.credentialId]] as const;
+    const before = await readState(created.caller);
+    const revocation = [
+      locks[name] ?? lockOfMember(),
+      ['update api_keys set revoked_at = clock_timestamp() where id = $1', created.caller.credentialId],
+    ] as const;
     const work = () => identity.as(created.caller, () => change(identity.gateway, created));
     expect(await outcomeBehind(identity.url, revocation, work)).toBe('token_revoked');
-    expect(await readState()).toEqual(before);
+    expect(await readState(created.caller)).toEqual(before);
   });
 
   test('nor does one whose caller was demoted, and a key can rotate itself', async () => {
@@ -83,11 +97,11 @@ describe('a change that waited until scopes were taken from the credential of it
 
   test('a new key does not get them', async () => {
     const { caller } = await makeCredentials();
-    const before = await readState();
+    const before = await readState(caller);
     const narrowing = [lockOfMember(), [withoutUsersWrite, caller.credentialId]] as const;
     const work = () => identity.as(caller, () => identity.gateway.issueKey({ name: 'Late', userId: member }));
     expect(await outcomeBehind(identity.url, narrowing, work)).toBe('insufficient_scope');
-    expect(await readState()).toEqual(before);
+    expect(await readState(caller)).toEqual(before);
   });
 
   test('a key does not take them back', async () => {
@@ -104,14 +118,14 @@ describe('a change that waited until scopes were taken from the credential of it
 
   test('a user whose role was taken away registers no user, also without an administrator key', async () => {
     const { caller } = await makeCredentials();
-    const before = await readState();
+    const before = await readState(caller);
     const lock = [`select 1 from user_counts where role = 'member' for update`] as const;
     const demotion = [lock, [`update users set role = 'member' where id = $1`, caller.userId]] as const;
     const work = () =>
       identity.as({ ...caller, admin: false }, () => identity.gateway.createUser({ name: 'Late', email: 'late-too@acme.example' }));
     expect(await outcomeBehind(identity.url, demotion, work)).toBe('insufficient_scope');
     await query(`update users set role = 'admin' where id = $1`, [caller.userId]);
-    expect(await readState()).toEqual(before);
+    expect(await readState(caller)).toEqual(before);
   });
 
   test('a key can give scopes of its own away', async () => {

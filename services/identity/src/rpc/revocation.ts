@@ -1,8 +1,9 @@
 import { type Call, callersAndOperators, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { once, writeAudit } from '@agent-service/store';
+import { type Transaction, writeAudit } from '@agent-service/store';
 import { sleep } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
 import { type CredentialTable, revokeCredential } from '../store/credentials.ts';
+import { changeAs } from './caller.ts';
 
 export const revokeKey = (deps: IdentityDeps): RpcOf<'identity', 'revokeKey'> => ({
   allow: callersAndOperators({ admin: true }),
@@ -27,21 +28,18 @@ interface Revocation {
 }
 
 /** Revokes a credential and answers when no gateway accepts it any more. A second revocation changes nothing and succeeds. */
-async function revoke(
-  { store, auditRelay, waitForRevocation }: IdentityDeps,
-  call: Call,
-  { table, action, target }: Revocation,
-): Promise<void> {
+async function revoke(deps: IdentityDeps, call: Call, { table, action, target }: Revocation): Promise<void> {
+  const { auditRelay, waitForRevocation } = deps;
   // Operators may revoke credentials of every tenant.
   const tenant = call.caller.service === operatorService ? undefined : call.tenant;
-  // One after the other: they wait for the counter of the tenant, and each that waits would hold a connection.
-  const revoked = await once(store, call, async ({ sql }) => {
+  const effect = async ({ sql }: Transaction) => {
     const row = await revokeCredential(sql, table, target.id, tenant);
     if (!row) throw new ServiceError('not_found');
     const { organizationId, environment, userId, isNew } = row;
     if (isNew) await writeAudit(sql, call, { action, organizationId, environment, target, changes: { user_id: userId } });
     return row;
-  });
+  };
+  const revoked = await changeAs(deps, call, effect, target.id);
   auditRelay.nudge();
   await waitForRevocation(revoked.revokedForMs);
 }
