@@ -1,6 +1,7 @@
 import type { Principal } from '@agent-service/contracts';
+import { until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
+import { lockUser, outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -46,6 +47,22 @@ describe('a session', () => {
     await portal.endSession({ sessionToken });
     expect((await authenticate(accessToken))?.refusal).toBe('invalid_token');
     expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+  });
+
+  test('does not end after its browser was told that this took too long', async () => {
+    const { portal, service } = world;
+    const { email, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    await withDatabase(service.url, async (client) => {
+      const busy = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`;
+      await client.query('begin; set local search_path = identity');
+      await client.query(lockUser, [userId]);
+      expect(await outcomeOf(portal.endSessions({ sessionToken }, { timeoutMs: 300 }))).toBe('deadline_exceeded');
+      expect((await client.query(busy)).rowCount).toBe(1);
+      await client.query('commit');
+      await until('the change is over', async () => (await client.query(busy)).rowCount === 0);
+    });
+    expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('ok');
   });
 
   test('loses the rights of an administrator with the role, and everything when its user is deactivated', async () => {

@@ -72,13 +72,24 @@ export const toPortalSession = (session: SessionRow) => ({
   expiresAt: session.expiresAt,
 });
 
-/** Runs a change in a transaction. Those of one organization run one after the other, as the changes of its API callers do (`once`). */
-export const changeInPortal = <T>(
+/**
+ * Runs a change in a transaction, as `once` does for API callers: the changes of one organization one after the other, and none that ends
+ * after its caller's deadline.
+ */
+export function changeInPortal<T>(
   { store }: IdentityDeps,
-  { signal }: Call,
+  call: Call,
   { organizationId }: Pick<SessionRow, 'organizationId'>,
   change: (transaction: Transaction) => Promise<T>,
-): Promise<T> => store.changes.run({ principal: { organizationId }, signal, requestedOnce: undefined }, () => store.transaction(change));
+): Promise<T> {
+  const inTime = async (transaction: Transaction) => {
+    const result = await change(transaction);
+    call.checkDeadline();
+    return result;
+  };
+  const lane = { principal: { organizationId }, signal: call.signal, requestedOnce: undefined };
+  return store.changes.run(lane, () => store.transaction(inTime));
+}
 
 export interface PortalClient {
   readonly address: string;
