@@ -8,6 +8,7 @@ import { start } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
+export const keyHashSecret = 'a key hash secret that is long enough for tests';
 /** The service's schema as its migrations make it. */
 const migrated: DatabaseContents = { name: schema, make: (url) => migrate({ url, schema, migrations }) };
 
@@ -36,7 +37,7 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     LOG_LEVEL: 'silent',
     DATABASE_URL: database.url,
     SERVICE_SECRET: secret,
-    KEY_HASH_SECRET: 'a key hash secret that is long enough for tests',
+    KEY_HASH_SECRET: keyHashSecret,
     SIGNING_KEY_AHEAD_SECONDS: '0',
     CURSOR_SECRET: 'a cursor secret that is long enough for tests',
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,

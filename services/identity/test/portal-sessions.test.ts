@@ -1,6 +1,8 @@
 import type { Principal } from '@agent-service/contracts';
 import { until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createKeyedHash } from '../src/domain/secrets.ts';
+import { keyHashSecret } from './boot.ts';
 import { lockUser, outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
@@ -279,6 +281,24 @@ describe('a sign-in', () => {
     expect((await world.portal.resumeSession({ sessionToken })).session?.organizationId).toBe(two.organizationId);
     expect(await outcomeOf(world.signIn(email, { organizationId: third.organizationId }))).toBe('invalid_credentials');
     expect(await outcomeOf(world.signIn(email, { password: 'another long password' }))).toBe('ok');
+  });
+
+  test('with the right password that asks for a code does not count as a failure', async () => {
+    const email = 'two-factor@agency.example';
+    const { userId } = await world.makeOrganization(email);
+    const sessionToken = await world.signIn(email);
+    // A success with one password does not forget failures at that of the other user.
+    await world.makeOrganization(email, 'another long password');
+    await world.portal.beginTwoFactor({ sessionToken, password });
+    const codes = Array.from({ length: 8 }, (_, n) => `RECOVERYCODE${n}`);
+    const hashes = codes.map((code) => createKeyedHash([keyHashSecret])(`recovery\n${userId}\n${code}`));
+    const confirm = 'update identity.two_factors set confirmed_at = now(), recovery_hashes = $2 where user_id = $1';
+    await world.database(confirm, [userId, hashes]);
+    const client = world.browser();
+    for (const code of codes) {
+      expect(await outcomeOf(world.signIn(email, { client }))).toBe('code_required');
+      expect(await outcomeOf(world.signIn(email, { client, code }))).toBe('ok');
+    }
   });
 
   test('works after the e-mail address of the user was changed', async () => {

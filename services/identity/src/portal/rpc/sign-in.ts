@@ -39,7 +39,7 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
       if (attempt.delaySeconds > 0) await reportDelay(deps, call, users, { pair, attempt, address: client?.address ?? '' });
       throw new ServiceError('invalid_credentials');
     }
-    await checkCode(deps, user, code);
+    await checkCode(deps, user, code, pair);
     if (user.hash !== null && !passwords.isCurrent(user.hash, user.email))
       await rehashPassword(store.sql, user, await passwords.hash({ ...input, email: user.email }));
     const opening = { method: 'password', client, previousToken: previousSessionToken } as const;

@@ -6,7 +6,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { otpUri, stepOf, toBase32 } from '../../domain/totp.ts';
 import type { SignInUser } from '../store/passwords.ts';
 import type { SessionRow } from '../store/sessions.ts';
-import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
+import { countAttempt, forgetAttempts, secondsUntilAllowed, takeBackAttempt } from '../store/sign-in-limits.ts';
 import {
   beginTwoFactor as begin,
   confirmTwoFactor as confirm,
@@ -27,12 +27,18 @@ const delayOfCodes = { freeAttempts: 5, longestSeconds: 60 };
 
 type User = Pick<SignInUser, 'organizationId' | 'userId'>;
 
-/** Throws unless the user has no second factor, or this is its code or a recovery code. Each is accepted once. */
-export async function checkCode(deps: IdentityDeps, user: User, code: string): Promise<void> {
+/**
+ * Throws unless the user has no second factor, or this is its code or a recovery code. Each is accepted once. The right password without a
+ * code begins each sign-in with a second factor, and does not stay counted under the key of its attempt.
+ */
+export async function checkCode(deps: IdentityDeps, user: User, code: string, attempt: string): Promise<void> {
   const { store, cipher } = deps;
   const factor = await findTwoFactor(store.sql, user);
   if (!factor?.isConfirmed) return;
-  if (code === '') throw new ServiceError('code_required');
+  if (code === '') {
+    await takeBackAttempt(store.sql, attempt);
+    throw new ServiceError('code_required');
+  }
   const attempts = await countCode(deps, user);
   const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(user)), 'base64');
   if (!(await isAccepted(deps, user, secret, code)))
