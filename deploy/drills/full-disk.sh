@@ -30,7 +30,7 @@ is_ready() { curl -sf -o /dev/null --max-time 5 "http://127.0.0.1:$port/readyz";
 wait_ready() { for _ in $(seq "$1"); do ! is_ready || return 0; kill -0 $system 2>/dev/null || break; sleep 0.2; done; cat "$work/system.log"; exit 1; }
 wait_ready 1500
 admin() { DATA_DIR="$data" npm run --silent admin -- --json "$@"; }
-# What is written to the end is a fragment of a page: no file can grow after it.
+# The last write takes what is left of a page, so that no file can grow after it.
 fill() { cat /dev/zero >"$disk/ballast.$RANDOM" 2>/dev/null || true; }
 # A megabyte of write-ahead log for each call, until the server has no room for the next segment and ends.
 write_log() {
@@ -50,7 +50,7 @@ drill() { # drill WHAT: messages before, while and after the disk is full
   sleep 5
   fill
   [ "$1" = tables ] || for _ in $(seq 10); do write_log || break; done
-  # What a process removes makes room for a moment.
+  # A file that a process removes makes room for a moment.
   for _ in $(seq 30); do sleep 1; fill; done
   ! is_ready || [ "$1" = tables ] || { failed=1; say "FAILED: ready without a database"; }
   rm -f "$disk"/ballast.*
