@@ -10,23 +10,13 @@ import { DateInput } from '../../ui/form.tsx';
 import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
-import {
-  dayLabel,
-  fillDays,
-  type Grouping,
-  groupings,
-  lastDays,
-  monthLabel,
-  readPeriods,
-  readUsage,
-  type UsageGroup,
-  type UsagePage,
-  type UsageRange,
-  usageSpec,
-} from './usage-data.ts';
+import { type Grouping, groupings, lastDays, readPeriods, readUsage, type UsageRange } from './usage-data.ts';
+import { dayLabel, fillDays, monthLabel, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
 const mostBars = 31;
+/** Days, weeks and months are narrower. */
+const mostTimes = 62;
 const defaultDays = 30;
 /** Users or agents on a page. Days, weeks and months stand on one. */
 const ownersAtOnce = 50;
@@ -156,10 +146,10 @@ interface ViewProps {
 }
 
 function UsageView({ page, isLoading, grouping, label }: ViewProps) {
-  const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page) : page.data), [page, grouping]);
+  const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page, mostTimes) : page.data), [page, grouping]);
   const spec = useMemo(() => {
     const isTime = isPeriod(grouping);
-    const bars = isTime ? rows?.slice(-mostBars * 2) : rows?.slice(0, mostBars);
+    const bars = isTime ? rows?.slice(-mostTimes) : rows?.slice(0, mostBars);
     return (
       bars &&
       usageSpec(

@@ -11,7 +11,8 @@ import { Figure } from '../../ui/figure.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { Page, Section } from '../../ui/page.tsx';
 import { Bars } from '../../ui/rich/bars.tsx';
-import { balanceQuery, dayLabel, fillDays, lastDays, summaryQuery, usageQuery } from '../credits/usage-data.ts';
+import { balanceQuery, lastDays, summaryQuery, usageQuery } from '../credits/usage-data.ts';
+import { dayLabel, fillDays } from '../credits/usage-groups.ts';
 
 export function HomePage() {
   const { user } = useSession();
@@ -63,7 +64,7 @@ function UsageChart() {
     () =>
       data &&
       data.meta.total_queries > 0 &&
-      fillDays(data).map(({ date = '', total_credits: value }) => ({ label: dayLabel(date), value })),
+      fillDays(data, chartDays).map(({ date = '', total_credits: value }) => ({ label: dayLabel(date), value })),
     [data],
   );
   return (

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { fillDays, type UsagePage } from '../web/src/pages/credits/usage-groups.ts';
+
+const now = Date.parse('2026-03-02T10:00:00Z');
+const group = (date: string) => ({ date, total_credits: 5, query_count: 1, breakdown_by_model: { Fast: 5 } });
+const pageOf = (from: string, to: string, ...dates: string[]): UsagePage => ({
+  data: dates.map(group),
+  meta: { next_cursor: null, total: dates.length, total_credits: 5, total_queries: 1, date_range: { from, to } },
+});
+const daysOf = (page: UsagePage) => fillDays(page, 4, now).map(({ date, total_credits: credits }) => `${date} ${credits}`);
+
+test('a chart of usage shows the last days of a range, with those that had no usage', () => {
+  const page = pageOf('2026-02-26', '2026-03-02', '2026-02-26', '2026-03-01');
+  expect(daysOf(page)).toEqual(['2026-02-27 0', '2026-02-28 0', '2026-03-01 5', '2026-03-02 0']);
+});
+
+test('a range of any years ends today, so that its usage is in sight', () => {
+  const page = pageOf('0001-01-01', '9999-12-31', '2026-03-01');
+  expect(daysOf(page)).toEqual(['2026-02-27 0', '2026-02-28 0', '2026-03-01 5', '2026-03-02 0']);
+});
+
+test('usage of a day after today by a late clock is shown', () => {
+  expect(daysOf(pageOf('2026-03-01', '2026-03-31', '2026-03-03')).at(-1)).toBe('2026-03-03 5');
+});
