@@ -108,13 +108,14 @@ function render(values, options, input, release) {
   if (status !== 0) return [`${where}: ${stderr}`];
   const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
   const required = JSON.parse(input ?? '{}');
+  const namesUser = !where.endsWith('openshift.yaml');
   const named = Object.values(required.secrets?.existing ?? {}).map(({ secret }) => secret);
   const unused = named
     .filter((name) => !JSON.stringify(manifests).includes(`"name":"${name}"`))
     .map((name) => `${where}: no pod reads the Secret ${name}`);
   const faults = manifests.flatMap((manifest) =>
     [
-      ...findingsOf(manifest),
+      ...findingsOf(manifest, namesUser),
       ...orderFindings(manifest, manifests),
       ...policyFindings(manifest, manifests),
       ...placementFindings(manifest, required),
@@ -123,7 +124,7 @@ function render(values, options, input, release) {
   return [...unused, ...faults];
 }
 
-function findingsOf(manifest) {
+function findingsOf(manifest, namesUser) {
   const kind = `${manifest.apiVersion}/${manifest.kind}`;
   const definition = schemas.kinds[kind];
   if (definition === undefined) return withoutSchema.has(kind) ? [] : [`there is no schema of ${kind}`];
@@ -132,7 +133,7 @@ function findingsOf(manifest) {
     ? []
     : validate.errors.map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
   const pod = podOf(manifest);
-  return [...faults, ...(pod ? podFindings(pod) : []), ...(manifest.kind === 'Service' ? serviceFindings(manifest.spec) : [])];
+  return [...faults, ...(pod ? podFindings(pod, namesUser) : []), ...(manifest.kind === 'Service' ? serviceFindings(manifest.spec) : [])];
 }
 
 function podOf({ kind, spec }) {
@@ -173,13 +174,15 @@ function serviceFindings({ clusterIP, ports }) {
 }
 
 /** Checks the rules of the "restricted" profile of pod security, and what this chart promises beyond them. */
-function podFindings(pod) {
+function podFindings(pod, namesUser) {
   const findings = [];
   const expect = (isRight, finding) => {
     if (!isRight) findings.push(finding);
   };
   expect(pod.automountServiceAccountToken === false, 'has a token of its service account');
-  expect(pod.securityContext?.runAsNonRoot === true && pod.securityContext.runAsUser > 0, 'may run as root');
+  const { runAsNonRoot, runAsUser, runAsGroup, fsGroup } = pod.securityContext ?? {};
+  expect(runAsNonRoot === true && (!namesUser || runAsUser > 0), 'may run as root');
+  expect(namesUser || [runAsUser, runAsGroup, fsGroup].every((id) => id === undefined), 'names a user or group');
   expect(pod.securityContext?.seccompProfile?.type === 'RuntimeDefault', 'has no seccomp profile');
   expect(!pod.hostNetwork && !pod.hostPID && !pod.hostIPC && !(pod.volumes ?? []).some(({ hostPath }) => hostPath), 'uses the host');
   for (const { name, image, resources, securityContext, env = [] } of [...(pod.initContainers ?? []), ...pod.containers]) {

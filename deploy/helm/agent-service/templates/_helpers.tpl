@@ -42,9 +42,11 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{- define "as.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: {{ .user }}
-runAsGroup: {{ .user }}
-fsGroup: {{ .user }}
+{{- with .user }}
+runAsUser: {{ int64 . }}
+runAsGroup: {{ int64 . }}
+fsGroup: {{ int64 . }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- define "as.containerSecurity" -}}
@@ -149,7 +151,7 @@ affinity: {{- toYaml . | nindent 2 }}
 serviceAccountName: {{ include "as.name" .root }}
 automountServiceAccountToken: false
 enableServiceLinks: false
-securityContext: {{- include "as.podSecurity" (dict "user" 10001) | nindent 2 }}
+securityContext: {{- include "as.podSecurity" (dict "user" .root.Values.image.user) | nindent 2 }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
