@@ -154,6 +154,17 @@ describe('a streamed answer', () => {
     ]);
   });
 
+  test('of an answer that has ended is sent to a repeat long after the deadline, although it is not read at once', async () => {
+    const asking = begin({ 'idempotency-key': 'k' }, { attached: true, deadlineMs: Date.now() - 3_600_000 });
+    const { reader } = await asking;
+    peer.agents.read = async (answerId) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return { message: answerMessage(answerId), attempt: 1 };
+    };
+    await reader.ended;
+    expect(kinds(reader)).toEqual(['started', 'completed']);
+  });
+
   test('leaves the answer running when its reader disconnects', async () => {
     const { reader, send } = await begin();
     send({ kind: 'started', attempt: 1 });

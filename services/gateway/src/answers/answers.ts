@@ -135,7 +135,11 @@ export function createAnswers(deps: AnswersDeps): Answers {
     async stream(newMessage, call, disconnected, ids) {
       const stream = createStream(deps, call, ids);
       const item = itemOf(newMessage, call, replyChannel, true);
-      const deadlineOf = ({ deadlineMs }: StartedAnswer) => now() + Number(deadlineMs) - timeOfDay() + deadlineGraceMs;
+      const deadlineOf = ({ deadlineMs, attached }: StartedAnswer) => {
+        const leftMs = Number(deadlineMs) - timeOfDay();
+        // A repeat may come long after the deadline, and has to read the answer first.
+        return now() + (attached ? Math.max(0, leftMs) : leftMs) + deadlineGraceMs;
+      };
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
       const close = () => wait.close();
       disconnected.addEventListener('abort', close, { once: true });
