@@ -16,6 +16,8 @@ const jobs = { active: 0, setReserved: () => undefined, run: () => new Promise<n
 let serving: string[];
 let calls: Call[];
 let confirmed: string[];
+/** Confirmations fail at once. */
+let areAway: boolean;
 let stops: (() => Promise<void>)[];
 let stopping: AbortController;
 /** How often the worker has asked which replicas serve. */
@@ -25,6 +27,7 @@ beforeEach(() => {
   serving = ['agents-1', 'agents-2'];
   calls = [];
   confirmed = [];
+  areAway = false;
   stops = [];
   stopping = new AbortController();
   looks = 0;
@@ -58,7 +61,7 @@ const replicas = () => {
 function wait(replica: string, offer: Offer): Promise<readonly AssignedAnswer[]> {
   if (offer.capacity === 0) {
     confirmed.push(...(offer.receivedAnswerIds ?? []));
-    return Promise.resolve([]);
+    return areAway ? new Promise((_, reject) => setImmediate(reject, new Error('it has gone'))) : Promise.resolve([]);
   }
   const { promise, resolve, reject } = Promise.withResolvers<readonly AssignedAnswer[]>();
   const respond = (answerIds: readonly string[]) =>
@@ -91,4 +94,19 @@ test('an answer is confirmed again if the call that confirmed it failed', async 
   last?.fail();
   await until('it is confirmed again', () => confirmed.filter((id) => id === 'msg_2').length === 2);
   second?.respond([]);
+});
+
+test('a worker that stops does not repeat a confirmation until its replica is back', async () => {
+  const [first] = callsAt('agents-1');
+  areAway = true;
+  stopping.abort();
+  const stopped = Promise.all(stops.splice(0).map((stop) => stop()));
+  first?.respond(['msg_3']);
+  for (const { respond } of calls) respond([]);
+  const late = new Promise((resolve) => setTimeout(resolve, 1_000, 'it still stops'));
+  const outcome = await Promise.race([stopped.then(() => 'it has stopped'), late]);
+  areAway = false;
+  await stopped;
+  expect(outcome).toBe('it has stopped');
+  expect(confirmed).toEqual(['msg_3']);
 });

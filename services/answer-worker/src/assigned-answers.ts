@@ -133,8 +133,8 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
-      // One that is not serving has gone, or takes the attempts back: its entry must not stay for them.
-      if (waits.isServing) waits.received.unshift(...receivedAnswerIds);
+      // One that is not serving has gone, or takes the attempts back: its entry must not stay for them. Nor does a stop wait for it.
+      if (waits.isServing && !this.#process.stopping.aborted) waits.received.unshift(...receivedAnswerIds);
       const isReplicaAway = isAway(error.code);
       waits.pausedUntil = performance.now() + (isReplicaAway ? retryMs : unsupportedMs);
       const level = isReplicaAway ? 'debug' : 'warn';
