@@ -18,6 +18,8 @@ let calls: Call[];
 let confirmed: string[];
 /** Confirmations fail at once. */
 let areAway: boolean;
+/** A replica that answers no confirmation. */
+let frozen: string;
 let stops: (() => Promise<void>)[];
 let stopping: AbortController;
 /** How often the worker has asked which replicas serve. */
@@ -28,6 +30,7 @@ beforeEach(() => {
   calls = [];
   confirmed = [];
   areAway = false;
+  frozen = '';
   stops = [];
   stopping = new AbortController();
   looks = 0;
@@ -61,6 +64,7 @@ const replicas = () => {
 function wait(replica: string, offer: Offer): Promise<readonly AssignedAnswer[]> {
   if (offer.capacity === 0) {
     confirmed.push(...(offer.receivedAnswerIds ?? []));
+    if (replica === frozen) return new Promise(() => undefined);
     return areAway ? new Promise((_, reject) => setImmediate(reject, new Error('it has gone'))) : Promise.resolve([]);
   }
   const { promise, resolve, reject } = Promise.withResolvers<readonly AssignedAnswer[]>();
@@ -109,4 +113,14 @@ test('a worker that stops does not repeat a confirmation until its replica is ba
   await stopped;
   expect(outcome).toBe('it has stopped');
   expect(confirmed).toEqual(['msg_3']);
+});
+
+test('a worker that stops does not wait for a replica that is frozen', async () => {
+  frozen = 'agents-2';
+  stopping.abort();
+  const stopped = Promise.all(stops.splice(0).map((stop) => stop()));
+  for (const { respond } of callsAt('agents-1')) respond(['msg_4']);
+  const late = new Promise((resolve) => setTimeout(resolve, 3_000, 'it still stops'));
+  expect(await Promise.race([stopped.then(() => 'it has stopped'), late])).toBe('it has stopped');
+  expect(confirmed).toContain('msg_4');
 });

@@ -1,6 +1,7 @@
 import { isAway, ServiceError } from '@agent-service/contracts';
 import type { JobWorker } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 import type { AnswersApi, AssignedAnswer } from './answers-api.ts';
 
 interface AssignedAnswersDeps {
@@ -21,6 +22,8 @@ const retryMs = 1_000;
 const unsupportedMs = 30_000;
 /** Also when a failed confirmation is repeated, so well below the 2 s after which a replica takes an unconfirmed attempt back. */
 const refreshEveryMs = 500;
+/** A replica that serves answers a worker that stops at once. A frozen one takes back what is not confirmed. */
+const stopMs = 1_000;
 
 /** This worker's calls to one replica. */
 interface ReplicaWaits {
@@ -65,8 +68,9 @@ class AssignedAnswers {
   async #stop(): Promise<void> {
     clearInterval(this.#timer);
     for (const waits of this.#replicas.values()) this.#call(waits, 0);
-    while (this.#calls.size > 0) {
-      await Promise.all(this.#calls);
+    const endsAt = performance.now() + stopMs;
+    while (this.#calls.size > 0 && performance.now() < endsAt) {
+      await Promise.race([Promise.all(this.#calls), sleep(endsAt - performance.now())]);
       for (const waits of this.#replicas.values()) if (waits.received.length > 0) this.#call(waits, 0);
     }
   }
