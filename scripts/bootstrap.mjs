@@ -45,7 +45,7 @@ try {
 
 function isReady() {
   return (
-    read(installStamp) === installHash() &&
+    isInstalled() &&
     read(generatedStamp) === protoHash() &&
     (!hasSources() || read(clientTypesStamp) === documentHash()) &&
     missingLinks().length === 0
@@ -53,11 +53,21 @@ function isReady() {
 }
 
 async function prepare() {
-  if (read(installStamp) !== installHash()) await timed('Installing dependencies', install);
+  if (!isInstalled()) await timed('Installing dependencies', install);
   for (const { link, target } of missingLinks()) symlinkSync(target, link);
   if (read(generatedStamp) !== protoHash()) await timed('Generating types from the protos', generateProtoTypes);
   if (hasSources() && read(clientTypesStamp) !== documentHash())
     await timed('Generating types from the OpenAPI document', generateClientTypes);
+}
+
+function isInstalled() {
+  return read(installStamp) === installHash() && packagesArePresent();
+}
+
+/** Some packages are in the folders of workspaces, and a removal may have been interrupted: the stamp can outlive what it stands for. */
+function packagesArePresent() {
+  const { packages = {} } = JSON.parse(read(at('node_modules', '.package-lock.json')) ?? '{}');
+  return Object.keys(packages).every((path) => existsSync(at(path)));
 }
 
 function installHash() {

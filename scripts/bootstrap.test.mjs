@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testFolder } from '@agent-service/testkit';
@@ -36,4 +36,17 @@ test.each([
   const output = await bootstrap(folder);
   expect(output).toContain('Installing dependencies');
   expect(output).not.toContain('Waiting for another command');
+});
+
+test('packages that are missing from a workspace are installed again', async () => {
+  const folder = await emptyCheckout();
+  const nested = 'packages/one/node_modules/two';
+  for (const path of [nested, 'node_modules']) await mkdir(join(folder, path), { recursive: true });
+  expect(await bootstrap(folder)).toContain('Installing dependencies');
+  // As npm leaves it behind an installation with a package below a workspace.
+  await mkdir(join(folder, 'node_modules'), { recursive: true });
+  await writeFile(join(folder, 'node_modules', '.package-lock.json'), JSON.stringify({ packages: { [nested]: { version: '1.0.0' } } }));
+  expect(await bootstrap(folder)).not.toContain('Installing dependencies');
+  await rm(join(folder, 'packages'), { recursive: true });
+  expect(await bootstrap(folder)).toContain('Installing dependencies');
 });
