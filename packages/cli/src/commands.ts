@@ -19,7 +19,14 @@ export const environmentOption = () => new Option('--environment <environment>')
 export const scopesOption = () =>
   new Option('--scopes <scopes>', 'scopes separated by blanks; all that the role of the user may hold unless given')
     .default([], 'all of the role')
-    .argParser((text: string) => text.split(/[\s,]+/).filter(Boolean));
+    .argParser(scopeList);
+
+/** Without names it would mean all scopes, and an unset variable of a shell is an empty text. */
+function scopeList(text: string): string[] {
+  const scopes = text.split(/[\s,]+/).filter(Boolean);
+  if (scopes.length > 0) return scopes;
+  throw new InvalidArgumentError('Name at least one scope, or leave the option out for all of the role.');
+}
 
 /** Text that is no whole number is a mistake and never the default. */
 export function wholeNumber(text: string): number {

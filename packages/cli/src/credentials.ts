@@ -1,5 +1,5 @@
 import { type Environment, type ServiceName, serviceKeysOf, serviceNames } from '@agent-service/contracts';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   environmentOption,
   group,
@@ -31,7 +31,7 @@ export function keyCommands(program: Command, run: Run): void {
     .addOption(environmentOption())
     .addOption(scopesOption())
     .option('--admin', 'may revoke keys and change settings, while its user is an administrator')
-    .option('--token-ttl <seconds>', 'lifetime of tokens made from this key', wholeNumber)
+    .option('--token-ttl <seconds>', 'lifetime of tokens made from this key; the default of the service unless given', tokenTtl)
     .action((options: KeyOptions) =>
       run(async ({ identity }) => {
         const { organization, user, environment, scopes, admin, tokenTtl } = options;
@@ -69,6 +69,13 @@ export function keyCommands(program: Command, run: Run): void {
     .action(({ key: keyId, ...tenant }: TenantOptions & { key: string }) =>
       run(async ({ identity }) => keyOutput((await inOrganization(tenant, () => identity.getKey({ keyId }))).key)),
     );
+}
+
+/** The service takes 0 as its default. */
+function tokenTtl(text: string): number {
+  const seconds = wholeNumber(text);
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError('It must be above 0.');
 }
 
 interface TenantOptions {

@@ -1,0 +1,19 @@
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { failureText } from './commands.ts';
+import { buildProgram } from './program.ts';
+
+afterEach(() => void jest.restoreAllMocks());
+
+const unset = '';
+
+test.each([
+  ['the scopes of a key', ['key', 'create', '--user', 'usr_a', '--scopes', unset]],
+  ['the scopes of an application', ['oauth-client', 'create', '--scopes', ` ,${unset}`]],
+  ['the lifetime of tokens', ['key', 'create', '--user', 'usr_a', '--token-ttl', '0']],
+])('%s that an option leaves empty are refused, and nothing is created with the default', async (_, words) => {
+  jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const connect = jest.fn<() => never>();
+  const run = buildProgram({}, connect).parseAsync([...words, '--organization', 'org_a', '--environment', 'live'], { from: 'user' });
+  expect(await run.then(() => 'no failure', failureText)).toMatch(/argument '.*' is invalid/);
+  expect(connect).not.toHaveBeenCalled();
+});
