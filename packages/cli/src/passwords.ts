@@ -30,12 +30,20 @@ export function passwordCommands(verb: ReturnType<typeof group>, run: Run, env: 
     .option('--portal-url <url>', 'the address of the portal; PORTAL_URL or the running local system unless given')
     .action(({ organization: organizationId, user: userId, portalUrl }: UserOptions & { portalUrl?: string }) =>
       run(async (connection) => {
-        const url = portalUrl ?? connection.portalUrl;
-        if (!url) throw new Error('Name the address of the portal with --portal-url or PORTAL_URL.');
+        const portal = originOf(portalUrl ?? connection.portalUrl);
         const { token, expiresAt } = await connection.identity.createPasswordReset({ organizationId, userId });
-        return { link: `${new URL(url).origin}/password-reset?token=${token}`, expires_at: expiresAt };
+        return { link: `${portal}/password-reset?token=${token}`, expires_at: expiresAt };
       }),
     );
+}
+
+/** A new link ends the one before it, so the address is checked first. */
+function originOf(url: string | undefined): string {
+  if (!url) throw new Error('Name the address of the portal with --portal-url or PORTAL_URL.');
+  const { protocol, origin } = URL.parse(url) ?? {};
+  if (origin === undefined || !/^https?:$/.test(protocol ?? ''))
+    throw new Error(`The address of the portal begins with http:// or https://, and "${url}" does not.`);
+  return origin;
 }
 
 interface SetPasswordOptions extends UserOptions {
