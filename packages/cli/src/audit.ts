@@ -43,8 +43,7 @@ export function auditCommands(program: Command, run: Run): void {
     .option('--anchors <file>', 'prove as well that the chains contain these anchors')
     .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
-        // A wrong id has no chain, in which no fault is.
-        if (organization !== everyOrganization) await identity.getOrganization({ organizationId: organization });
+        await requireOrganization(identity, organization);
         const toCheck = anchors === undefined ? undefined : readAnchors(anchors, organization);
         const verified = await verify(identity, organization);
         if (toCheck === undefined) return failOnFaults({ ok: verified.faults.length === 0, ...verified });
@@ -57,6 +56,7 @@ export function auditCommands(program: Command, run: Run): void {
     .option('--out <file>', 'a new file; printed unless given')
     .action(({ organization, out }: { organization: string; out?: string }) =>
       run(async ({ identity }) => {
+        await requireOrganization(identity, organization);
         const { anchors, faults } = await exportAnchors(identity, organization);
         if (out === undefined) return failOnFaults({ anchors, faults });
         // An earlier export is evidence: it is not replaced.
@@ -64,6 +64,11 @@ export function auditCommands(program: Command, run: Run): void {
         return failOnFaults({ file: out, anchors: anchors.length, faults });
       }),
     );
+}
+
+/** A wrong id has no chain, in which no fault is and which has no end to export. */
+async function requireOrganization(identity: Identity, organization: string): Promise<void> {
+  if (organization !== everyOrganization) await identity.getOrganization({ organizationId: organization });
 }
 
 const idOf = (organization: string): string => (organization === everyOrganization ? '' : organization);
@@ -98,12 +103,21 @@ async function exportAnchors(identity: Identity, organization: string) {
 }
 
 function readAnchors(file: string, organization: string): Anchor[] {
-  const result = anchorsFile.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  const result = anchorsFile.safeParse(parsed(readFileSync(file, 'utf8')));
   if (!result.success) throw new Error(`${file} does not hold anchors as "audit anchor" writes them.`);
   const selection = result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
   if (selection.length === 0)
     throw new Error(`${file} has no anchor ${organization === everyOrganization ? '' : `of ${organization} `}to check.`);
   return selection;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the file and does not name it.
+    return undefined;
+  }
 }
 
 async function check(identity: Identity, anchors: readonly Anchor[]): Promise<Fault[]> {

@@ -108,6 +108,8 @@ test('people get tables, whose ids can be copied, and verify says ok', async () 
 
 test('verify never says ok of an unknown organization, or of a file without anchors of the organization', async () => {
   for (const noun of ['credits', 'audit']) expect(await failureOf(noun, 'verify', '--organization', 'org_none')).toMatch(/^not_found/);
+  expect(await failureOf('audit', 'anchor', '--organization', 'org_none')).toMatch(/^not_found/);
+  expect(await failureOf('audit', 'verify', '--anchors', import.meta.filename)).toContain(`${import.meta.filename} does not hold anchors`);
   const file = join(await testFolder(), 'anchors.json');
   await admin('audit', 'anchor', '--organization', ours.organization_id, '--out', file);
   const verify = (organization: string) => failureOf('audit', 'verify', '--organization', organization, '--anchors', file);
