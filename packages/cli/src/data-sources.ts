@@ -78,7 +78,7 @@ function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: Nod
   if ((url === undefined) === (urlEnv === undefined))
     throw new Error('Give the URL with --url, or the name of its variable with --url-env.');
   const value = url ?? env[urlEnv ?? ''];
-  if (!value) throw new Error(`The environment variable ${urlEnv} is not set.`);
+  if (!value) throw new Error(urlEnv === undefined ? '--url is empty.' : `The environment variable ${urlEnv} is not set.`);
   return value;
 }
 
