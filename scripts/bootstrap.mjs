@@ -31,6 +31,9 @@ const generatorOptions = [
 
 class BootstrapError extends Error {}
 
+/** The program that is being run. A signal to this process ends that one first. */
+let child;
+
 try {
   if (!isReady()) await alone(prepare);
   refuseOldNode();
@@ -218,14 +221,18 @@ function nodeForTools() {
 
 function run(command, options) {
   return new Promise((resolve) => {
-    const child = spawn(command, options, { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] });
+    child = spawn(command, options, { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] });
     let output = '';
     child.stderr.on('data', (chunk) => {
       output += chunk;
       process.stderr.write(chunk);
     });
-    child.once('error', (cause) => resolve({ ok: false, output: String(cause) }));
-    child.once('close', (code) => resolve({ ok: code === 0, output }));
+    const end = (result) => {
+      child = undefined;
+      resolve(result);
+    };
+    child.once('error', (cause) => end({ ok: false, output: String(cause) }));
+    child.once('close', (code) => end({ ok: code === 0, output }));
   });
 }
 
@@ -272,7 +279,12 @@ async function alone(work) {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ])
-    process.once(signal, () => process.exit(code));
+    process.once(signal, () => {
+      if (!child) process.exit(code);
+      // After any other signal npm goes on for up to a minute, and then removes what it has installed.
+      child.once('close', () => process.exit(code));
+      child.kill('SIGKILL');
+    });
   await work();
   release(self);
 }

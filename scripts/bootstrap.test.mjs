@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { testFolder } from '@agent-service/testkit';
+import { testFolder, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 
 const script = fileURLToPath(new URL('bootstrap.mjs', import.meta.url));
@@ -49,4 +50,18 @@ test('packages that are missing from a workspace are installed again', async () 
   expect(await bootstrap(folder)).not.toContain('Installing dependencies');
   await rm(join(folder, 'packages'), { recursive: true });
   expect(await bootstrap(folder)).toContain('Installing dependencies');
+});
+
+test('a signal ends the installation that is under way, before the next command may begin its own', async () => {
+  const folder = await emptyCheckout();
+  const npm = join(folder, 'npm-cli.js');
+  const pidFile = join(folder, 'npm.pid');
+  await writeFile(npm, `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setTimeout(() => {}, 60_000);`);
+  const command = spawn(process.execPath, [join(folder, 'scripts', 'bootstrap.mjs')], { env: { ...process.env, npm_execpath: npm } });
+  const pid = () => readFile(pidFile, 'utf8').then(Number, () => 0);
+  await until('npm runs', async () => (await pid()) > 0);
+  command.kill('SIGTERM');
+  expect(await once(command, 'exit')).toEqual([143, null]);
+  const installer = await pid();
+  expect(() => process.kill(installer, 0)).toThrow('ESRCH');
 });
