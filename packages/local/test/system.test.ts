@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isFree } from '../src/host/ports.ts';
+import { catalogue } from '../src/system/catalogue.ts';
 import type { LocalSystem } from '../src/system/system.ts';
+import { fakeCatalogue } from './fake-catalogue.ts';
 import { environmentOf, hasEnded, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
 
 /** An operator's environment, with what is meant for one process and what is meant for none. */
@@ -114,8 +116,25 @@ describe('a running system', () => {
     await expect(startFakes(await ownEnvironment({ PORT: String(port) }))).rejects.toThrow(
       `PORT: port ${port} is in use by another program`,
     );
+    const elsewhere = await startFakes(await ownEnvironment({ PORT: String(port), LISTEN_HOST: '127.0.0.2' }));
+    await elsewhere.stop();
     server.close();
   });
+
+  test('an address of another machine is named before anything starts', async () => {
+    await expect(startFakes(await ownEnvironment({ LISTEN_HOST: '192.0.2.1' }))).rejects.toThrow(
+      'LISTEN_HOST: no server can listen on 192.0.2.1 (EADDRNOTAVAIL)',
+    );
+  });
+});
+
+test('one port for the API and the portal is refused before anything starts', async () => {
+  const env = await ownEnvironment();
+  const starting = startFakes(
+    { ...env, PORTAL_PORT: env['PORT'] ?? '' },
+    { catalogue: [...fakeCatalogue, ...catalogue.filter(({ name }) => name === 'portal')] },
+  );
+  await expect(starting).rejects.toThrow(`PORT and PORTAL_PORT name the same port, ${env['PORT']}. Choose two.`);
 });
 
 test('starts with a public API on one address of this machine only', async () => {

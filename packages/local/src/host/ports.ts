@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { createServer, isIPv6 } from 'node:net';
+import { errorCode } from './files.ts';
 
 /** Below the range of ephemeral ports, so that a restarted process finds its port still free. */
 const firstPort = 20_000;
@@ -36,10 +37,15 @@ export function hostInUrl(address: string): string {
 }
 
 /** True if a server can listen on the port now. */
-export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
+  return (await listenFault(port, '127.0.0.1')) === undefined;
+}
+
+/** The code of the error with which a server could not listen there now, such as EADDRINUSE; undefined if it could. */
+export function listenFault(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)));
+    probe.once('error', (cause) => resolve(errorCode(cause) ?? cause.message));
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(undefined)));
   });
 }

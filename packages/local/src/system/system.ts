@@ -1,6 +1,6 @@
 import { type Client, type ClientConfig, createClient, type ServiceName } from '@agent-service/contracts';
 import { LocalError } from '../host/local-error.ts';
-import { isFree } from '../host/ports.ts';
+import { listenFault } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
 import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
@@ -124,13 +124,25 @@ function portalUrl(instances: readonly Instance[], configured: string | undefine
 }
 
 async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<void> {
+  const { LISTEN_HOST: host } = settings;
+  const settingsOfPorts = new Map<number, string>();
   for (const { port } of catalogue) {
-    if (!port || (await isFree(settings[port.setting]))) continue;
+    if (!port) continue;
     const number = settings[port.setting];
-    throw new LocalError(
-      `${port.setting}: port ${number} is in use by another program. Stop that program, or choose another port: ${port.setting}=${number + 1} npm start`,
-    );
+    const other = settingsOfPorts.get(number);
+    // 0 is any free port.
+    if (number !== 0 && other) throw new LocalError(`${other} and ${port.setting} name the same port, ${number}. Choose two.`);
+    settingsOfPorts.set(number, port.setting);
+    const fault = await listenFault(number, host);
+    if (fault !== undefined) throw new LocalError(listenFaultText(fault, port.setting, number, host));
   }
+}
+
+function listenFaultText(fault: string, setting: string, number: number, host: string): string {
+  if (fault === 'EADDRINUSE')
+    return `${setting}: port ${number} is in use by another program. Stop that program, or choose another port: ${setting}=${number + 1} npm start`;
+  if (fault === 'EACCES') return `${setting}: this user may not listen on port ${number}. Choose another port: ${setting}=8080 npm start`;
+  return `LISTEN_HOST: no server can listen on ${host} (${fault}). Name an address of this machine, or leave the setting out.`;
 }
 
 /** A client of a service of this system that signs its calls as `as`. */
