@@ -60,6 +60,11 @@ interface OperatedTenant {
   readonly environment?: Environment;
 }
 
+/** A list of an organization that does not exist would be empty, as one of an organization that has nothing. */
+export async function requireOrganization({ identity }: Pick<Connection, 'identity'>, organizationId: string): Promise<void> {
+  await identity.getOrganization({ organizationId });
+}
+
 /** Runs the operator's work on an organization in that organization's name. */
 export function inOrganization<T>({ organization, environment = 'live' }: OperatedTenant, work: () => T): T {
   const principal = { organizationId: organization, environment, userId: '', credentialId: '', scopes: [], admin: true } as const;

@@ -7,6 +7,7 @@ import {
   type PageOptions,
   print,
   type Run,
+  requireOrganization,
   scopesOption,
   wholeNumber,
   withPages,
@@ -59,6 +60,7 @@ export function keyCommands(program: Command, run: Run): void {
     .addOption(statusOption())
     .action(({ limit, after, user, status = '', ...tenant }: CredentialListOptions & { user: string }) =>
       run(async ({ identity }) => {
+        await requireOrganization({ identity }, tenant.organization);
         const request = { page: { limit, cursor: after }, userId: user, status };
         const { keys, page } = await inOrganization(tenant, () => identity.listKeys(request));
         return { keys: keys.map(keyOutput), ...pageOutput(page) };
@@ -136,6 +138,7 @@ export function oauthClientCommands(program: Command, run: Run): void {
     .addOption(statusOption())
     .action(({ limit, after, status = '', ...tenant }: CredentialListOptions) =>
       run(async ({ identity }) => {
+        await requireOrganization({ identity }, tenant.organization);
         const request = { page: { limit, cursor: after }, status };
         const { applications, page } = await inOrganization(tenant, () => identity.listOauthApplications(request));
         return { applications: applications.map(applicationOutput), ...pageOutput(page) };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { environmentOption, group, type Run } from './commands.ts';
+import { environmentOption, group, type Run, requireOrganization } from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** Connecting waits for the organization's database, which may be slow to refuse. */
@@ -34,8 +34,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
       run(async ({ identity, agents }) => {
         const url = urlOf(target, env);
         const caCertificate = caFile === undefined ? '' : readFileSync(caFile, 'utf8');
-        // agents does not check that the organization exists; identity does.
-        await identity.getOrganization({ organizationId: organization });
+        await requireOrganization({ identity }, organization);
         const request = { organizationId: organization, environment, url, caCertificate, allowSuperuser };
         const { dataSource, tables, roleGate } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
         return { ...dataSourceOutput(dataSource), ...roleGateOutput(roleGate), tables };
@@ -55,9 +54,10 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
   verb('list', 'show what is connected, without passwords')
     .requiredOption('--organization <id>')
     .addOption(environmentOption().makeOptionMandatory(false))
-    .action(({ organization, environment = '' }: Partial<TenantOptions>) =>
-      run(async ({ agents }) => {
-        const { dataSources } = await agents.listDataSources({ organizationId: organization ?? '', environment });
+    .action(({ organization, environment = '' }: Partial<TenantOptions> & { organization: string }) =>
+      run(async ({ identity, agents }) => {
+        await requireOrganization({ identity }, organization);
+        const { dataSources } = await agents.listDataSources({ organizationId: organization, environment });
         return { data_sources: dataSources.map(dataSourceOutput) };
       }),
     );

@@ -1,6 +1,6 @@
 import type { Environment } from '@agent-service/contracts';
 import { type Command, Option } from 'commander';
-import { group, inOrganization, type PageOptions, type Run, withPages } from './commands.ts';
+import { group, inOrganization, type PageOptions, type Run, requireOrganization, withPages } from './commands.ts';
 import type { Connection } from './connection.ts';
 import { passwordCommands } from './passwords.ts';
 
@@ -81,6 +81,7 @@ export function userCommands(program: Command, run: Run, env: NodeJS.ProcessEnv)
     .addOption(new Option('--status <status>').choices(['active', 'deactivated']))
     .action(({ organization, limit, after, role = '', status = '' }: PageOptions & Partial<UserFilter> & { organization: string }) =>
       run(async ({ identity }) => {
+        await requireOrganization({ identity }, organization);
         const { users, page } = await inOrganization({ organization }, () =>
           identity.listUsers({ page: { limit, cursor: after }, role, status }),
         );

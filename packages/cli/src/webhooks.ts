@@ -1,6 +1,6 @@
 import type { Environment } from '@agent-service/contracts';
 import type { Command } from 'commander';
-import { environmentOption, group, inOrganization, type PageOptions, type Run, withPages } from './commands.ts';
+import { environmentOption, group, inOrganization, type PageOptions, type Run, requireOrganization, withPages } from './commands.ts';
 import type { Connection } from './connection.ts';
 import { pageOutput } from './organizations.ts';
 
@@ -18,7 +18,8 @@ export function webhookCommands(program: Command, run: Run): void {
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
     .action(({ limit, after, ...tenant }: TenantOptions & PageOptions) =>
-      run(async ({ webhooks }) => {
+      run(async ({ identity, webhooks }) => {
+        await requireOrganization({ identity }, tenant.organization);
         const { endpoints, page } = await inOrganization(tenant, () => webhooks.listEndpoints({ page: { limit, cursor: after } }));
         return { webhooks: endpoints.map(webhookOutput), ...pageOutput(page) };
       }),

@@ -91,6 +91,14 @@ describe('lists', () => {
     expect(await failureOf(...(isUser ? named : words), '--organization', organization)).toMatch(/^not_found/);
   });
 
+  test.each(['user', 'key', 'oauth-client', 'webhook', 'data-source'])(
+    '%s list never says none of an unknown organization',
+    async (noun) => {
+      const environment = noun === 'user' ? [] : ['--environment', 'live'];
+      expect(await failureOf(noun, 'list', '--organization', 'org_none', ...environment)).toMatch(/^not_found/);
+    },
+  );
+
   test('an unknown dead letter is an error, and the size of a page is limited', async () => {
     expect(await failureOf('outbox', 'show', '--service', 'agents', '--id', 'x')).toContain('has set no message x aside');
     expect(await failureOf('organization', 'list', '--limit', '101')).toContain('from 1 to 100');
