@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -184,6 +184,7 @@ async function generateClientTypes() {
 
 /** The files appear all together: an import in the meantime sees the old ones or the new. */
 async function replaceFolder(folder, stamp, write) {
+  removeDrafts(folder);
   const draft = `${folder}.${process.pid}`;
   try {
     await write(draft);
@@ -193,6 +194,14 @@ async function replaceFolder(folder, stamp, write) {
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** Those of processes that were killed: no other process writes one while this one has the lock. */
+function removeDrafts(folder) {
+  const beside = dirname(folder);
+  const names = existsSync(beside) ? readdirSync(beside) : [];
+  for (const name of names.filter((each) => each.startsWith(`${basename(folder)}.`) && /\.\d+$/.test(each)))
+    rmSync(join(beside, name), { recursive: true, force: true });
 }
 
 /** esbuild is installed by now. */

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,4 +65,12 @@ test('a signal ends the installation that is under way, before the next command 
   expect(await once(command, 'exit')).toEqual([143, null]);
   const installer = await pid();
   expect(() => process.kill(installer, 0)).toThrow('ESRCH');
+});
+
+test('what an interrupted generation has left is removed by the next one', async () => {
+  const folder = await emptyCheckout();
+  const left = join(folder, 'packages', 'contracts', 'src', 'gen.4194304');
+  for (const path of [left, join(folder, 'node_modules')]) await mkdir(path, { recursive: true });
+  await bootstrap(folder);
+  expect(existsSync(left)).toBe(false);
 });
