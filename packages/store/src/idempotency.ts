@@ -1,4 +1,4 @@
-import { type Call, type IdempotencyKey, ServiceError } from '@agent-service/contracts';
+import { type Call, type IdempotencyKey, type Principal, ServiceError } from '@agent-service/contracts';
 import type { Sql } from './sql.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -25,19 +25,33 @@ interface StoredResponse<Response> {
  * is refused with `idempotency_key_reused`, and one during the first with `idempotency_in_progress`. An effect that is refused, or that
  * ends after its caller's deadline, is rolled back and stores nothing. The effects of one organization run one after the other.
  */
-export function once<Response extends object>(
+export const once = <Response extends object>(
   store: Store,
   call: Call,
   effect: (transaction: Transaction) => Promise<Response>,
-): Promise<Response> {
-  const change = () =>
-    store.transaction(async (transaction) => {
-      const response = await (call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction));
-      // A wait for a lock may have taken longer than the caller waits.
-      call.checkDeadline();
-      return response;
-    });
-  return store.changes.run(call, change);
+): Promise<Response> =>
+  runChange(store, call, call.principal, (transaction) =>
+    call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction),
+  );
+
+/**
+ * Runs a change in one transaction, in the lane of the organization that it is of: a call of the portal names none. One that ends after its
+ * caller's deadline is rolled back.
+ */
+export function runChange<T>(
+  store: Store,
+  call: Call,
+  principal: Pick<Principal, 'organizationId'> | undefined,
+  change: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const inTime = async (transaction: Transaction) => {
+    const result = await change(transaction);
+    // A wait for a lock may have taken longer than the caller waits.
+    call.checkDeadline();
+    return result;
+  };
+  const { signal, requestedOnce } = call;
+  return store.changes.run({ principal, signal, requestedOnce }, () => store.transaction(inTime));
 }
 
 async function runOnce<Response extends object>(

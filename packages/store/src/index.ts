@@ -15,7 +15,7 @@ export {
   toValues,
 } from './columns.ts';
 export { type Cursors, createCursors, lastOf, limitOf, type Page } from './cursors.ts';
-export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
+export { idempotencyTable, once, runChange, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';
 export { type AuditPayload, auditMessage, relayAudit, writeAudit } from './outbox/audit.ts';

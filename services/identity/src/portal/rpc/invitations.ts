@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { checkId, newId, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { writeAudit } from '@agent-service/store';
+import { runChange, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
@@ -21,7 +21,6 @@ import { savePassword } from '../store/passwords.ts';
 import { checkPassword, requirePerson } from './passwords.ts';
 import {
   actorOf,
-  changeInPortal,
   lockAdministrator,
   openSession,
   portal,
@@ -59,7 +58,7 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       name: name === '' ? '' : checkName(name),
       role: checkRole(role),
     };
-    await changeInPortal(deps, call, session, async ({ sql }) => {
+    await runChange(deps.store, call, session, async ({ sql }) => {
       // Two invitations cannot both be the last.
       await lockOrganization(sql, organizationId);
       // A demotion waits for this invitation, and removes it. An end of the session waits as well: who has ended it sees every invitation.
@@ -100,7 +99,7 @@ export const deleteInvitation = (deps: IdentityDeps): RpcOf<'identity', 'deleteI
     const session = await requireAdministrator(deps, sessionToken);
     const { organizationId } = session;
     const target = { type: 'invitation', id: checkId(invitationId, 'id') };
-    await changeInPortal(deps, call, session, async ({ sql }) => {
+    await runChange(deps.store, call, session, async ({ sql }) => {
       if (!(await removeInvitation(sql, organizationId, invitationId))) throw new ServiceError('not_found');
       await writeAudit(sql, call, { action: 'invitation.deleted', organizationId, environment: '', target, actor: actorOf(session) });
     });
@@ -161,7 +160,7 @@ export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'crea
     const user = await requirePerson(deps, session?.organizationId ?? checkId(named, 'organization_id'), checkId(userId, 'user_id'));
     if (user.email === '') throw new ServiceError('invalid_request', { message: 'The user has no e-mail address to sign in with.' });
     const token = makeRandomText(tokenCharacters, randomBytes);
-    const expiresAt = await changeInPortal(deps, call, user, async ({ sql }) => {
+    const expiresAt = await runChange(deps.store, call, user, async ({ sql }) => {
       // A change of one of the two users waits for this link, and removes it.
       if (session) await lockAdministrator(sql, session);
       await lockActiveUser(sql, user.organizationId, user.userId);

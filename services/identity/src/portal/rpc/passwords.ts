@@ -1,5 +1,5 @@
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
-import type { Transaction } from '@agent-service/store';
+import { runChange, type Transaction } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { faultOfPassword } from '../../domain/passwords.ts';
 import { lockSignInOf } from '../../store/users.ts';
@@ -7,7 +7,7 @@ import { findPerson, hasSamePassword, type SignInUser } from '../store/passwords
 import { freshMinutes, lockSession, type SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
 import { removeTwoFactor } from '../store/two-factors.ts';
-import { actorOf, changeInPortal, portal, replacePassword, requireSession, tooMany } from './session.ts';
+import { actorOf, portal, replacePassword, requireSession, tooMany } from './session.ts';
 
 const delayOfUser = { freeAttempts: 5, longestSeconds: 60 };
 
@@ -86,7 +86,7 @@ export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePas
     const user = await confirmUser(deps, session, confirmation);
     const hash = await deps.passwords.hash({ email: user.email, password: newPassword, lane: user.organizationId, signal: call.signal });
     const change = { hash, exceptId: session.id, actor: actorOf(session) };
-    await changeInPortal(deps, call, session, async (transaction) => {
+    await runChange(deps.store, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
       await replacePassword(transaction, call, user, change);
     });

@@ -72,25 +72,6 @@ export const toPortalSession = (session: SessionRow) => ({
   expiresAt: session.expiresAt,
 });
 
-/**
- * Runs a change in a transaction, as `once` does for API callers: the changes of one organization one after the other, and none that ends
- * after its caller's deadline.
- */
-export function changeInPortal<T>(
-  { store }: IdentityDeps,
-  call: Call,
-  { organizationId }: Pick<SessionRow, 'organizationId'>,
-  change: (transaction: Transaction) => Promise<T>,
-): Promise<T> {
-  const inTime = async (transaction: Transaction) => {
-    const result = await change(transaction);
-    call.checkDeadline();
-    return result;
-  };
-  const lane = { principal: { organizationId }, signal: call.signal, requestedOnce: undefined };
-  return store.changes.run(lane, () => store.transaction(inTime));
-}
-
 export interface PortalClient {
   readonly address: string;
   readonly countedAddress: string;

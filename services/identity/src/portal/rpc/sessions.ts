@@ -1,11 +1,11 @@
 import { checkEnvironment, checkId, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { writeAudit } from '@agent-service/store';
+import { runChange, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { signToken } from '../../rpc/tokens.ts';
 import { lockSignInOf } from '../../store/users.ts';
 import { endSessionsOf, listSessionsOf, useSession } from '../store/sessions.ts';
-import { actorOf, changeInPortal, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
+import { actorOf, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
 
 export const resumeSession = (deps: IdentityDeps): RpcOf<'identity', 'resumeSession'> => ({
   allow: portal,
@@ -50,7 +50,7 @@ export const endSession = (deps: IdentityDeps): RpcOf<'identity', 'endSession'> 
     const session = await requireSession(deps, sessionToken);
     const isOther = sessionId !== '' && sessionId !== session.id;
     const id = isOther ? checkId(sessionId, 'id') : session.id;
-    const isEnded = await changeInPortal(deps, call, session, ({ sql }) => endOne(sql, call, session, id));
+    const isEnded = await runChange(deps.store, call, session, ({ sql }) => endOne(sql, call, session, id));
     if (!isEnded && isOther) throw new ServiceError('not_found');
     deps.auditRelay.nudge();
     if (isOther) await deps.waitForRevocation(0);
@@ -63,7 +63,7 @@ export const endSessions = (deps: IdentityDeps): RpcOf<'identity', 'endSessions'
   async handle({ sessionToken }, call) {
     const session = await requireSession(deps, sessionToken);
     const { organizationId, userId } = session;
-    const ended = await changeInPortal(deps, call, session, async ({ sql }) => {
+    const ended = await runChange(deps.store, call, session, async ({ sql }) => {
       // As every change that ends several sessions of a user, so that two of them do not wait for each other's rows.
       await lockSignInOf(sql, organizationId, userId);
       const ids = await endSessionsOf(sql, organizationId, userId);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { type Sql, writeAudit } from '@agent-service/store';
+import { runChange, type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { otpUri, stepOf, toBase32 } from '../../domain/totp.ts';
 import type { SignInUser } from '../store/passwords.ts';
@@ -17,7 +17,7 @@ import {
   twoFactorContext,
 } from '../store/two-factors.ts';
 import { confirmUser, lockConfirmedUser, lockSessionUser } from './passwords.ts';
-import { actorOf, changeInPortal, portal, requireSession, tooMany } from './session.ts';
+import { actorOf, portal, requireSession, tooMany } from './session.ts';
 
 const secretBytes = 20;
 const recoveryCodes = 10;
@@ -73,7 +73,7 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
     const user = await confirmUser(deps, session, confirmation);
     const secret = randomBytes(secretBytes);
     const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
-    await changeInPortal(deps, call, session, async (transaction) => {
+    await runChange(deps.store, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
       if (!(await begin(transaction.sql, session, sealed))) throw inUse();
     });
@@ -102,7 +102,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
       throw new ServiceError('invalid_request', { message: 'This is not the present code of the authenticator app.', param: 'code' });
     const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
     const hashes = codes.map((each) => keyedHash(recoveryText(session, each)));
-    await changeInPortal(deps, call, session, async ({ sql }) => {
+    await runChange(deps.store, call, session, async ({ sql }) => {
       await lockSessionUser(sql, session);
       if (!(await confirm(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
@@ -120,7 +120,7 @@ export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTw
     const session = await requireSession(deps, sessionToken);
     const confirmation = { password, param: 'password', signal: call.signal };
     const user = await confirmUser(deps, session, confirmation);
-    await changeInPortal(deps, call, session, async (transaction) => {
+    await runChange(deps.store, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
       if (await remove(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
     });
