@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { group, type Run } from './commands.ts';
+import { group, type Run, requireOrganization } from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** A call verifies for some seconds and says how to go on. */
@@ -43,7 +43,7 @@ export function auditCommands(program: Command, run: Run): void {
     .option('--anchors <file>', 'prove as well that the chains contain these anchors')
     .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
-        await requireOrganization(identity, organization);
+        await requireSelection(identity, organization);
         const toCheck = anchors === undefined ? undefined : readAnchors(anchors, organization);
         const verified = await verify(identity, organization);
         if (toCheck === undefined) return failOnFaults({ ok: verified.faults.length === 0, ...verified });
@@ -56,7 +56,7 @@ export function auditCommands(program: Command, run: Run): void {
     .option('--out <file>', 'a new file; printed unless given')
     .action(({ organization, out }: { organization: string; out?: string }) =>
       run(async ({ identity }) => {
-        await requireOrganization(identity, organization);
+        await requireSelection(identity, organization);
         const { anchors, faults } = await exportAnchors(identity, organization);
         if (out === undefined) return failOnFaults({ anchors, faults });
         // An earlier export is evidence: it is not replaced.
@@ -67,8 +67,8 @@ export function auditCommands(program: Command, run: Run): void {
 }
 
 /** A wrong id has no chain, in which no fault is and which has no end to export. */
-async function requireOrganization(identity: Identity, organization: string): Promise<void> {
-  if (organization !== everyOrganization) await identity.getOrganization({ organizationId: organization });
+async function requireSelection(identity: Identity, organization: string): Promise<void> {
+  if (organization !== everyOrganization) await requireOrganization({ identity }, organization);
 }
 
 const idOf = (organization: string): string => (organization === everyOrganization ? '' : organization);

@@ -60,7 +60,7 @@ interface OperatedTenant {
   readonly environment?: Environment;
 }
 
-/** A list of an organization that does not exist would be empty, as one of an organization that has nothing. */
+/** Only identity knows which organizations exist: elsewhere one that does not has nothing, or would begin to have something. */
 export async function requireOrganization({ identity }: Pick<Connection, 'identity'>, organizationId: string): Promise<void> {
   await identity.getOrganization({ organizationId });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isAway, ServiceError } from '@agent-service/contracts';
 import type { Command } from 'commander';
-import { environmentOption, group, type Run } from './commands.ts';
+import { environmentOption, group, type Run, requireOrganization } from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** A call verifies for some seconds and returns a cursor. Its longest step is a month of a tenant: half a minute for a million answers. */
@@ -24,7 +24,7 @@ export function creditCommands(program: Command, run: Run): void {
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
       run(async ({ identity, credits }) => {
         // credits opens a ledger for any organization; identity checks that it exists.
-        await identity.getOrganization({ organizationId: organization });
+        await requireOrganization({ identity }, organization);
         const tenant = { organizationId: organization, environment };
         const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) }).catch(refuseUnknownOutcome(id));
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
@@ -36,7 +36,7 @@ export function creditCommands(program: Command, run: Run): void {
     .action(({ organization, full = false }: { organization: string; full?: boolean }) =>
       run(async ({ identity, credits }) => {
         // A wrong id has no ledger, in which no fault is.
-        if (organization !== '') await identity.getOrganization({ organizationId: organization });
+        if (organization !== '') await requireOrganization({ identity }, organization);
         const result = await verify(credits, organization, full);
         if (result.faults.length > 0) process.exitCode = 2;
         return { ok: result.faults.length === 0, ...result };
