@@ -32,7 +32,7 @@ wait_ready 1500
 admin() { DATA_DIR="$data" npm run --silent admin -- --json "$@"; }
 # The last write takes what is left of a page, so that no file can grow after it.
 fill() { cat /dev/zero >"$disk/ballast.$RANDOM" 2>/dev/null || true; }
-# A megabyte of write-ahead log for each call, until the server has no room for the next segment and ends.
+# Eight megabytes of write-ahead log for each call, until the server has no room for the next segment and ends.
 write_log() {
   node --input-type=commonjs -e "
     const { Client } = require('pg');
