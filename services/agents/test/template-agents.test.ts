@@ -1,4 +1,5 @@
-import { createClient, type Principal } from '@agent-service/contracts';
+import { createClient, type Principal, ServiceError } from '@agent-service/contracts';
+import { retry } from '@agent-service/work';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, body, boot } from './boot.ts';
 
@@ -26,10 +27,14 @@ interface Named {
   model?: string;
 }
 
+/** On a busy machine many calls at once may wait for a lock for longer than the service does, and are told to call again. */
+const pauseAfter = (failures: number, cause: unknown) =>
+  failures < 20 && ServiceError.from(cause).code === 'unavailable' ? 50 : undefined;
+
 /** Calls of an organization of its own. */
 function tenant(more: Partial<Principal> = {}) {
   const caller = { organizationId: `org_${(organizations += 1)}`, scopes, ...more };
-  const as = <T>(work: () => T) => asCaller(caller, work);
+  const as = <T>(work: () => Promise<T>) => retry(() => asCaller(caller, work), { pauseAfter });
   return {
     activate: (overrides: Named = {}) => as(() => templates.activateTemplateAgent({ templateId, definition: body(), ...overrides })),
     deactivate: () => as(() => templates.deactivateTemplateAgent({ templateId })),

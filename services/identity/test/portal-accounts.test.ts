@@ -177,20 +177,26 @@ describe('an invitation', () => {
   });
 
   test('is accepted while its maker is demoted: neither change fails for the other', async () => {
-    const { email, organizationId, userId } = await world.makeOrganization();
-    const { portal, service } = world;
-    const asOther = <T>(work: () => Promise<T>) => service.as(administrator(organizationId, 'usr_other'), work);
-    const user = (name: string, role: string) => service.gateway.createUser({ name, email: `${name}-${email}`, role });
-    await asOther(() => user('second', 'admin'));
-    await asOther(() => user('member', 'member'));
-    const { token } = await portal.createInvitation({ sessionToken: await world.signIn(email), email: `in-${email}`, role: 'member' });
-    const counts = [`select 1 from user_counts where organization_id = $1 and role = 'member' for update`, organizationId] as const;
-    let acceptance: Promise<string> | undefined;
-    const demote = () => asOther(() => service.gateway.updateUser({ userId, role: 'member' }));
-    const demotion = await world.outcomeBehind([counts], demote, () => {
-      acceptance = outcomeOf(accept(token));
-    });
-    expect([demotion, await acceptance]).toEqual(['ok', 'not_found']);
+    const race = async () => {
+      const { email, organizationId, userId } = await world.makeOrganization();
+      const { portal, service } = world;
+      const asOther = <T>(work: () => Promise<T>) => service.as(administrator(organizationId, 'usr_other'), work);
+      const user = (name: string, role: string) => service.gateway.createUser({ name, email: `${name}-${email}`, role });
+      await asOther(() => user('second', 'admin'));
+      await asOther(() => user('member', 'member'));
+      const { token } = await portal.createInvitation({ sessionToken: await world.signIn(email), email: `in-${email}`, role: 'member' });
+      const counts = [`select 1 from user_counts where organization_id = $1 and role = 'member' for update`, organizationId] as const;
+      let acceptance: Promise<string> | undefined;
+      const demote = () => asOther(() => service.gateway.updateUser({ userId, role: 'member' }));
+      const demotion = await world.outcomeBehind([counts], demote, () => {
+        acceptance = outcomeOf(accept(token));
+      });
+      return [demotion, await acceptance];
+    };
+    // On a busy machine the locks may be held for longer than the service waits, which says nothing about their order.
+    let outcomes = await race();
+    for (let tries = 1; tries < 5 && outcomes.includes('unavailable'); tries += 1) outcomes = await race();
+    expect(outcomes).toEqual(['ok', 'not_found']);
   });
 });
 
