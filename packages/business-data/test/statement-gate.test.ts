@@ -123,7 +123,7 @@ test('costly tenants share one thread, and the statements of other tenants conti
 }, 60_000);
 
 test('eight tenants with slow statements leave a thread free for a tenant with fast ones', async () => {
-  const { gate } = gateOf({ waitMs: 120_000, entry: hostile, now: () => 0 });
+  const { gate } = gateOf({ limitMs: 30_000, waitMs: 120_000, entry: hostile, now: () => 0 });
   const honestTenant = gate.of('honest');
   const finished: string[] = [];
   const slow = Array.from({ length: 8 }, (_, number) => gate.of(`slow ${number}`));
@@ -138,7 +138,7 @@ test('eight tenants with slow statements leave a thread free for a tenant with f
 }, 60_000);
 
 test('statements of one tenant that follow each other in a thread all pass, and return to the queue when the thread is lost', async () => {
-  const { gate, lost } = gateOf({ threads: 1, limitMs: 1_500, waitMs: 60_000, entry: hostile });
+  const { gate, lost } = gateOf({ threads: 1, limitMs: 30_000, waitMs: 60_000, entry: hostile });
   const tenant = gate.of('tenant');
   const before = Array.from({ length: 20 }, () => tenant.pass(honest, scope));
   const fault = tenant.pass('trap', scope);
