@@ -43,7 +43,10 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 const usualDataDir = join(repositoryRoot, '.data');
 
+/** The text as one word of a POSIX shell. */
+const shellWord = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
 const foldersOf = ({ dataDir }: LocalSystem): [string, string][] => [
   ['Logs', join(dataDir, 'logs')],
-  ['Data', `${dataDir}   (${dataDir === usualDataDir ? '' : `DATA_DIR=${dataDir} `}npm run reset removes it)`],
+  ['Data', `${dataDir}   (${dataDir === usualDataDir ? '' : `DATA_DIR=${shellWord(dataDir)} `}npm run reset removes it)`],
 ];
