@@ -30,7 +30,7 @@ export interface Secrets {
   readonly databasePassword: (service: string) => string;
 }
 
-/** The secrets of this DATA_DIR, made on first use and secrets. The environment takes precedence and is not stored. */
+/** The secrets of this DATA_DIR: each is made when it is first needed, and stored. A secret in the environment takes precedence and is not stored. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = join(dataDir, 'secrets.json');
   const known = readJson(file, secretsSchema, remedy) ?? {};
