@@ -22,10 +22,13 @@ export const grantsAdmin = (before: UserState, after: UserState): boolean =>
 
 export const revokesAdmin = (before: UserState, after: UserState): boolean => isActiveAdmin(before) && !isActiveAdmin(after);
 
-/** Who has the account of the address at an identity provider can sign in as the person, also as one who is activated again later. */
+/**
+ * A person signs in with a provider's account of the e-mail address, so another address gives another account access. This counts for a
+ * deactivated person too, who may be activated later.
+ */
 export const changesSignIn = (before: UserState, after: UserState): boolean => before.kind === 'person' && before.email !== after.email;
 
-/** A link to set a password is for the user as of its making: its address, its rights, and that it may sign in. */
+/** A link to set a password is valid while the user has the address, role and status that it was made for. */
 export const endsReset = (before: UserState, after: UserState): boolean =>
   before.email !== after.email || before.role !== after.role || before.status !== after.status;
 

@@ -186,14 +186,15 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   const before = { kind: user.kind, role: user.role, status: user.status, email: user.email };
   em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
   checkRights(call.tenant, userId, before, user, hasOtherAdmin);
-  // A link that a former administrator has made could give access back. The acceptance of an invitation as well takes it before users are counted.
+  // A link that a former administrator has made could restore access. It is removed before the user is written, whose trigger locks the
+  // counters of users: the acceptance of an invitation locks both in this order too.
   if (revokesAdmin(before, user)) await removeInvitationsOf(sql, organizationId, userId);
   await flushUser(em);
   const isDeactivation = endsCredentials(before, user);
   const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
   if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
   else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
-  // The accounts of a person with the former address are not those of the person with the new one.
+  // A provider's account of the former address may belong to another person than the one with the new address.
   const isMoved = changesSignIn(before, user) && call.tenant.userId !== userId;
   const removed = isMoved ? await unlinkProviderAccounts(sql, organizationId, userId) : {};
   // A later activation restores no session.

@@ -61,7 +61,8 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
     await runChange(deps.store, call, session, async ({ sql }) => {
       // Two invitations cannot both be the last.
       await lockOrganization(sql, organizationId);
-      // A demotion waits for this invitation, and removes it. An end of the session waits as well: who has ended it sees every invitation.
+      // A demotion of the administrator waits for this invitation, and removes it. An end of the session waits as well: by then the
+      // list has every invitation of the session.
       await lockAdministrator(sql, session);
       if (await isUserEmail(sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
       await addInvitation(sql, { ...facts, tokenHash: keyedHash(token), createdBy: session.userId, lifetimeSeconds: invitationSeconds });

@@ -57,8 +57,8 @@ async function confirmPassword(deps: IdentityDeps, user: SignInUser, { password,
 const notThePassword = (param: string) => new ServiceError('invalid_request', { message: 'This is not your present password.', param });
 
 /**
- * Locks the user whom `confirmUser` has returned, and throws if the password was changed or the session has ended since. A change shuts out
- * who knows the old password, and an end who has the session: no request that was confirmed before has an effect afterwards.
+ * Locks the user whom `confirmUser` has returned, and throws if the password was changed or the session has ended since. So a request that
+ * was confirmed with the old password, or in the session, has no effect once the password is changed or the session has ended.
  */
 export async function lockConfirmedUser(
   { sql }: Transaction,
@@ -70,7 +70,7 @@ export async function lockConfirmedUser(
   if (!(await hasSamePassword(sql, user))) throw notThePassword(param);
 }
 
-/** Locks the user of the session, as every change of how the user signs in, and throws if the session has ended. */
+/** Locks the user of the session, as every change of how the user signs in does, and throws if the session has ended. */
 export async function lockSessionUser(sql: Transaction['sql'], session: SessionRow): Promise<void> {
   await lockSignInOf(sql, session.organizationId, session.userId);
   if (!(await lockSession(sql, session))) throw new ServiceError('unauthorized');

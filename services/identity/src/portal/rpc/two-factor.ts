@@ -22,7 +22,7 @@ import { actorOf, portal, requireSession, tooMany } from './session.ts';
 const secretBytes = 20;
 const recoveryCodes = 10;
 const recoveryBytes = 10;
-/** Only who knows the password comes so far, so attempts count for the user, wherever they come from. */
+/** Codes are tried only after the right password, so attempts count for the user and not for an address: no stranger can delay the user. */
 const delayOfCodes = { freeAttempts: 5, longestSeconds: 60 };
 
 type User = Pick<SignInUser, 'organizationId' | 'userId'>;
