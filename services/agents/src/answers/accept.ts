@@ -22,7 +22,7 @@ import type { AttemptInput } from './store/sql.ts';
 
 const batchItems = 200;
 
-/** An answer that its caller waits for from now on. */
+/** An accepted answer, which its caller waits for from now on. */
 export interface StartedAnswer {
   readonly answerId: string;
   readonly conversationId: string;
@@ -71,21 +71,25 @@ export class Acceptance {
 
   async #run(messages: Message[]): Promise<(StartOutcome | Error)[]> {
     const outcomes: Outcomes = new Map();
-    // Messages that conflict are started one after the other, so that the later ones meet the outcome of the first.
+    // Messages that conflict are accepted one after the other, so that the later ones meet the outcome of the first.
     let rest: readonly Message[] = messages;
     while (rest.length > 0) {
       const { first, later } = splitConflicting(rest);
-      for (const [message, outcome] of await this.#startAll(first)) outcomes.set(message, outcome);
+      for (const [message, outcome] of await this.#acceptAll(first)) outcomes.set(message, outcome);
       rest = later;
     }
     return messages.map((message) => outcomes.get(message) ?? new Error('a message came back without an outcome'));
   }
 
-  async #startAll(messages: readonly Message[]): Promise<Outcomes> {
+  /** Accepts messages that do not conflict. A message has its outcome after the first step that decides about it. */
+  async #acceptAll(messages: readonly Message[]): Promise<Outcomes> {
+    // 1. Refuse messages by their situations, and attach those whose answers exist.
     const readAt = performance.now();
     const decisions = await this.#decide(messages);
     this.#releaseUnused(decisions);
-    const outcomes: Outcomes = await this.#conclude(decisions);
+    const outcomes: Outcomes = await this.#resolveWithoutCredits(decisions);
+
+    // 2. Hold the credits of the others, and refuse messages without a hold.
     const admitted = decisions.filter(({ admission }) => admission.kind === 'admit');
     await this.#prepare(admitted);
     const candidates = admitted.map((decision) => this.#toCandidate(decision));
@@ -96,10 +100,14 @@ export class Acceptance {
       outcomes,
       candidates.filter((_, index) => isRefused(holds[index])),
     );
+
+    // 3. Commit messages with a hold whose callers still wait, unless step 1 read too long ago.
     const withHold = candidates.filter((_, index) => isHeld(holds[index]));
     const isInTime = performance.now() - readAt < acceptanceLimitMs;
     for (const [message, outcome] of await this.#commit(isInTime ? withHold.filter(isAwaited) : [])) outcomes.set(message, outcome);
-    await this.#explain(
+
+    // 4. Release the holds of messages that were not committed, and find out why.
+    await this.#releaseAndExplain(
       outcomes,
       withHold.map(({ message }) => message).filter((message) => !outcomes.has(message)),
     );
@@ -151,7 +159,7 @@ export class Acceptance {
       candidates.map(({ message }) => message).filter(({ idempotencyScope }) => idempotencyScope !== ''),
     );
     const attached = decisions.filter(({ admission }) => admission.kind === 'attach');
-    for (const [message, outcome] of await this.#conclude(attached)) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#resolveWithoutCredits(attached)) outcomes.set(message, outcome);
   }
 
   async #commit(candidates: readonly Candidate[]): Promise<Map<Message, StartOutcome>> {
@@ -200,7 +208,7 @@ export class Acceptance {
     sendAssignments(this.#deps, this.#waitingWorkers, attempts);
   }
 
-  /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */
+  /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#releaseAndExplain` tells which. */
   async #insert(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
     const { store, limits, process, now } = this.#deps;
     if (candidates.length === 0) return [];
@@ -228,8 +236,8 @@ export class Acceptance {
     });
   }
 
-  /** Finds out why messages with a hold were not accepted: their situation has changed, or the outcome of the statement is unknown. */
-  async #explain(outcomes: Outcomes, messages: readonly Message[]): Promise<void> {
+  /** Releases the holds of messages that were not accepted, and finds out why: their situation has changed, or the statement's outcome is unknown. */
+  async #releaseAndExplain(outcomes: Outcomes, messages: readonly Message[]): Promise<void> {
     if (messages.length === 0) return;
     // The hold of an answer that was accepted after all is kept: its row exists.
     this.#releases.releaseUnused(messages);
@@ -237,12 +245,12 @@ export class Acceptance {
       this.#deps.process.logger.warn({ event: 'explaining_failed', answers: messages.length, err: cause });
       return [];
     });
-    for (const [message, outcome] of await this.#conclude(decisions)) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#resolveWithoutCredits(decisions)) outcomes.set(message, outcome);
     for (const message of messages) if (!outcomes.has(message)) outcomes.set(message, refused('unavailable'));
   }
 
-  /** The outcomes of messages that need no credits. */
-  async #conclude(decisions: readonly Decision[]): Promise<Map<Message, StartOutcome>> {
+  /** Resolves to the outcomes of messages that are refused, or whose answers were accepted before. */
+  async #resolveWithoutCredits(decisions: readonly Decision[]): Promise<Map<Message, StartOutcome>> {
     const outcomes = new Map<Message, StartOutcome>();
     const acceptedBefore: AcceptedBefore[] = [];
     for (const { message, admission } of decisions) {
