@@ -1,5 +1,23 @@
 import { expect, test } from '@jest/globals';
-import { fencedBlock } from './text.ts';
+import fc from 'fast-check';
+import { fencedBlock, firstBytes, firstCharacters } from './text.ts';
+
+const anyText = fc.string({ unit: 'grapheme', maxLength: 50 });
+
+test('the beginning of a text has whole characters only, as many as fit', () => {
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 0, max: 100 }), (text, max) => {
+      const characters = firstCharacters(text, max);
+      expect([...characters]).toEqual([...text].slice(0, max));
+      const bytes = firstBytes(text, max);
+      expect(text.startsWith(bytes) && bytes.isWellFormed()).toBe(true);
+      expect(Buffer.byteLength(bytes)).toBeLessThanOrEqual(max);
+      const next = [...text].at([...bytes].length);
+      if (next !== undefined) expect(Buffer.byteLength(bytes + next)).toBeGreaterThan(max);
+    }),
+  );
+  expect([firstCharacters('a😀b', 2), firstBytes('a😀b', 4), firstBytes('a😀b', 5)]).toEqual(['a😀', 'a', 'a😀']);
+});
 
 const fence = '`'.repeat(3);
 const json = [/```(?:json)?[ \t]*\n/i, /^[ \t]*```/] as const;

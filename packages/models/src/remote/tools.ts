@@ -1,3 +1,4 @@
+import { firstBytes } from '@agent-service/contracts/text';
 import { abortable } from '@agent-service/work';
 import type { Tool } from '../models.ts';
 import type { ChatMessage, ModelOutput, ToolCall } from './chat.ts';
@@ -82,6 +83,5 @@ const resultsMessage = (checked: readonly CheckedCall[], results: readonly strin
 /** Cuts a long text between two characters, with a note. */
 function clip(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
-  return `${text.slice(0, read)}\n(The rest was left out because the result is too long. Ask for less.)`;
+  return `${firstBytes(text, bytes)}\n(The rest was left out because the result is too long. Ask for less.)`;
 }

@@ -7,6 +7,7 @@ import {
   maxCommentLength,
 } from '@agent-service/business-data';
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import { firstCharacters } from '@agent-service/contracts/text';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
 import type { DataSourcesDeps } from './sources.ts';
@@ -108,7 +109,7 @@ const toTable = ({ name, table: { schema, kind, comment, columns, primaryKey, ap
   name,
   schema,
   kind,
-  comment: cut(comment),
+  comment: boundComment(comment),
   ...(approximateRows !== null && { rowEstimate: Math.round(approximateRows) }),
   columns: columns.map((column) => toColumn(column, primaryKey)),
 });
@@ -118,8 +119,8 @@ const toColumn = ({ name, type, nullable, comment }: CatalogColumn, primaryKey: 
   type,
   nullable,
   primaryKey: primaryKey.includes(name),
-  comment: cut(comment),
+  comment: boundComment(comment),
 });
 
 /** Again, for a database that does not keep to the limit of its survey. */
-const cut = (comment: string | null): string => [...(comment ?? '').slice(0, 2 * maxCommentLength)].slice(0, maxCommentLength).join('');
+const boundComment = (comment: string | null): string => firstCharacters(comment ?? '', maxCommentLength);

@@ -1,4 +1,5 @@
 import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { firstCharacters } from '@agent-service/contracts/text';
 import { lastOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
@@ -71,13 +72,10 @@ function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
       tier: item.tier,
       inputTokens,
       outputTokens,
-      querySummary: checkText(truncateSummary(item.querySummary), 'query_summary'),
+      querySummary: checkText(firstCharacters(item.querySummary, longestSummary), 'query_summary'),
     },
   };
 }
-
-/** The first code points of the text. Each takes at most two UTF-16 units. */
-const truncateSummary = (text: string) => [...text.slice(0, 2 * longestSummary)].slice(0, longestSummary).join('');
 
 function checkCount(count: number, param: string): number {
   if (count >= 0) return count;

@@ -1,5 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
+import { firstBytes } from '@agent-service/contracts/text';
 import { columnTypes, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import {
   type AnswerKey,
@@ -219,16 +220,12 @@ export async function loadHistories(sql: Sql, answers: readonly Continuation[]):
 }
 
 const ellipsis = '…';
-const encoder = new TextEncoder();
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 /** The text, or as many of its characters as fit before an ellipsis. */
 export function cut(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
-  const room = Math.max(0, maxBytes - bytesOf(ellipsis));
-  // The encoder writes only whole characters.
-  const { read } = encoder.encodeInto(text, new Uint8Array(room));
-  return `${text.slice(0, read)}${ellipsis}`;
+  return `${firstBytes(text, Math.max(0, maxBytes - bytesOf(ellipsis)))}${ellipsis}`;
 }
 
 /** A message and its answer within the limit: the longer one gets the part of the other's half that is not needed. */
