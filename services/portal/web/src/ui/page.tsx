@@ -44,6 +44,16 @@ export function FailedPage({ title, cause, onRetry }: { title: string; cause: un
   );
 }
 
+/** A term and its value, as an item of a list with the class `facts`. */
+export function Fact({ label, dir, children }: { label: string; dir?: 'auto'; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd dir={dir}>{children}</dd>
+    </div>
+  );
+}
+
 export function BackIcon() {
   return <ChevronLeft size={14} aria-hidden="true" />;
 }

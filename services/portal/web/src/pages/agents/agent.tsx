@@ -9,7 +9,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading } from '../../ui/feedback.tsx';
 import { Time } from '../../ui/format.tsx';
-import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
+import { BackIcon, Fact, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { AgentData } from './agent-data.tsx';
 import { AgentMenu, useSetStatus } from './agent-menu.tsx';
 import { AgentStatus } from './agent-parts.tsx';
@@ -180,14 +180,5 @@ function Prompts({ agent }: { agent: Agent }) {
         ))}
       </ul>
     </Section>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Failure, Notice, notify, Skeleton } from '../../ui/feedback.tsx';
 import { formatNumber, plural, Time } from '../../ui/format.tsx';
-import { Page, Section } from '../../ui/page.tsx';
+import { Fact, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ColumnNote } from '../agents/scope-picker.tsx';
 import { ConnectDialog, TestOutcome } from './connect-dialog.tsx';
@@ -125,10 +125,9 @@ function ConnectionCard({ connection }: { connection: Connection | null | undefi
       </div>
       <dl className="facts">
         {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Fact key={name} label={name}>
+            {value}
+          </Fact>
         ))}
       </dl>
       {!isPending && <TestOutcome tested={error ? { failure: messageOf(error) } : result && { result }} />}

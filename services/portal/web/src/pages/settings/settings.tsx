@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Badge, Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
-import { Page, Section } from '../../ui/page.tsx';
+import { Fact, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { NewPasswordFields } from '../entrance/new-password.tsx';
 import { TwoFactor } from './two-factor.tsx';
@@ -18,10 +18,18 @@ export function SettingsPage() {
     <Page title="Settings" description="Your account in this portal." narrow>
       <Section title="Profile">
         <dl className="facts">
-          <Fact label="Name">{user.name}</Fact>
-          <Fact label="E-mail">{user.email}</Fact>
-          <Fact label="Role">{user.role === 'admin' ? 'Administrator' : 'Member'}</Fact>
-          <Fact label="Organization">{organization.name}</Fact>
+          <Fact label="Name" dir="auto">
+            {user.name}
+          </Fact>
+          <Fact label="E-mail" dir="auto">
+            {user.email}
+          </Fact>
+          <Fact label="Role" dir="auto">
+            {user.role === 'admin' ? 'Administrator' : 'Member'}
+          </Fact>
+          <Fact label="Organization" dir="auto">
+            {organization.name}
+          </Fact>
         </dl>
       </Section>
       <Appearance />
@@ -29,15 +37,6 @@ export function SettingsPage() {
       {hasPassword && <TwoFactor />}
       <Sessions />
     </Page>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd dir="auto">{children}</dd>
-    </div>
   );
 }
 

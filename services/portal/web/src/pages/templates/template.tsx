@@ -11,7 +11,7 @@ import { CancelButton, ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { Badge, Loading, notify } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDay } from '../../ui/format.tsx';
-import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
+import { BackIcon, Fact, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { tiers } from '../agents/agent-parts.tsx';
 import { categories } from './templates.tsx';
 
@@ -113,15 +113,6 @@ function Details({ template }: { template: Template }) {
           ))}
         </ol>
       </Section>
-    </div>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
     </div>
   );
 }
