@@ -10,7 +10,7 @@ export interface PairLoad {
 
 let runs = 0;
 
-/** Pays for answers as fast as it goes; how many pairs a second. */
+/** Pays for answers as fast as payments return, and returns the pairs per second. */
 export async function pairsPerSecond({ pair, atOnce, seconds }: PairLoad): Promise<number> {
   runs += 1;
   const begin = performance.now();

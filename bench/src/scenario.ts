@@ -29,3 +29,38 @@ export function median(values: readonly number[]): number {
     ? (sorted[middle] ?? Number.NaN)
     : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
+
+/** The milliseconds that the work takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await work();
+  return performance.now() - begin;
+}
+
+interface Rounds {
+  /** Rounds before the measured ones. */
+  readonly warmUps: number;
+  readonly measured: number;
+}
+
+/** Times the steps in turns, so that other load of the machine slows all of them. Returns the times of each step. */
+export async function timeInTurns(steps: readonly (() => Promise<unknown>)[], { warmUps, measured }: Rounds): Promise<number[][]> {
+  const times: number[][] = steps.map(() => []);
+  for (let round = 0; round < warmUps + measured; round += 1) {
+    for (const [index, step] of steps.entries()) {
+      const time = await timed(step);
+      if (round >= warmUps) times[index]?.push(time);
+    }
+  }
+  return times;
+}
+
+/** The median times of two steps that are measured in turns. */
+export async function mediansInTurns(
+  one: () => Promise<unknown>,
+  other: () => Promise<unknown>,
+  rounds: Rounds,
+): Promise<[number, number]> {
+  const [first = [], second = []] = await timeInTurns([one, other], rounds);
+  return [median(first), median(second)];
+}

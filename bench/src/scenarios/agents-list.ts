@@ -8,30 +8,13 @@ import { agentsWithMatches, matches, searches } from '../agents/descriptions.ts'
 import { type AgentsService, startAgentsService } from '../agents/service.ts';
 import { onEnd } from '../cleanup.ts';
 import { startDurablePostgres } from '../durable-postgres.ts';
-import { median, type Promised, type Scenario } from '../scenario.ts';
+import { mediansInTurns, type Promised, type Scenario } from '../scenario.ts';
 
 const many = Number(process.env['BENCH_AGENTS'] ?? 100_000);
 const few = 1_000;
-const rounds = 60;
+const rounds = { warmUps: 10, measured: 60 };
 /** The sizes of the default and of the largest page. */
 const limits = [20, 100];
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await work();
-  return performance.now() - begin;
-}
-
-/** Medians of both, taken in turns, so that what else the machine does meets both alike. */
-async function inTurns(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<[number, number]> {
-  for (let round = 0; round < 10; round += 1) {
-    await one();
-    await other();
-  }
-  const times: [number, number][] = [];
-  for (let round = 0; round < rounds; round += 1) times.push([await timed(one), await timed(other)]);
-  return [median(times.map(([first]) => first)), median(times.map(([, second]) => second))];
-}
 
 /** The cost of listing an organization's agents when there are a hundred times more. */
 export const agentsList: Scenario = {
@@ -53,7 +36,7 @@ export const agentsList: Scenario = {
       };
       const [small, large] = [await start('few', few), await start('many', many)];
       say('loaded');
-      const figures: Record<string, number> = { many, few, rounds };
+      const figures: Record<string, number> = { many, few, rounds: rounds.measured };
       return { promises: [...(await pages(large, figures)), ...(await searched(small, large, figures))], figures };
     } finally {
       for (const stop of stops.reverse()) await stop();
@@ -81,9 +64,10 @@ async function pages(service: AgentsService, figures: Record<string, number>): P
   for (const limit of limits) {
     const page = Math.min(1_000, Math.floor(many / limit));
     const cursor = await cursorOf(service, limit, page);
-    const [first, far] = await inTurns(
+    const [first, far] = await mediansInTurns(
       () => service.list({ limit }),
       () => service.list({ limit, cursor }),
+      rounds,
     );
     figures[`page 1 of ${limit}, ms`] = first;
     promises.push({ name: `page ${page} of ${limit} agents, times page 1`, measured: far / first, atMost: 1.5 });
@@ -98,9 +82,10 @@ async function searched(small: AgentsService, large: AgentsService, figures: Rec
       const { total } = await service.list({ limit: matches }, search);
       if (total !== matches) throw new Error(`${name} found ${total} agents and not ${matches}`);
     }
-    const [ofMany, ofFew] = await inTurns(
+    const [ofMany, ofFew] = await mediansInTurns(
       () => large.list({ limit: matches }, search),
       () => small.list({ limit: matches }, search),
+      rounds,
     );
     figures[`search for ${name}, ms`] = ofMany;
     promises.push({ name: `search for ${name}, times its own time on ${few} agents`, measured: ofMany / ofFew, atMost: 3 });

@@ -1,10 +1,10 @@
 import { type History, innerRange, startHistory, wholeRange } from '../credits/usage-history.ts';
 import { startDurablePostgres } from '../durable-postgres.ts';
-import { median, type Promised, type Scenario } from '../scenario.ts';
+import { mediansInTurns, type Promised, type Scenario, timed } from '../scenario.ts';
 
 const records = Number(process.env['BENCH_USAGE_RECORDS'] ?? 10_000_000);
 const fewRecords = Math.min(100_000, records);
-const rounds = 25;
+const rounds = { warmUps: 1, measured: 25 };
 /** Deep in the list, or as deep as it is. */
 const farPage = Math.min(10_000, Math.floor(records / 100));
 
@@ -22,21 +22,6 @@ const readers = ({ reads }: History): Record<Read, () => Promise<unknown>> => ({
   summary: () => reads.summary(),
 });
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await work();
-  return performance.now() - begin;
-}
-
-/** Medians of both, taken in turns, so that what else the machine does meets both alike. */
-async function inTurns(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<[number, number]> {
-  await one();
-  await other();
-  const times: [number, number][] = [];
-  for (let round = 0; round < rounds; round += 1) times.push([await timed(one), await timed(other)]);
-  return [median(times.map(([first]) => first)), median(times.map(([, second]) => second))];
-}
-
 /** The cost of reading usage when there is a hundred times more of it. */
 export const creditsUsage: Scenario = {
   name: 'credits-usage',
@@ -51,7 +36,10 @@ export const creditsUsage: Scenario = {
       stops.push(many.stop);
       say('loaded');
       const promises = [...(await measureReads(many, few, say)), await measurePages(many)];
-      return { promises, figures: { records, fewRecords, rounds, userOverInnerDaysTimesFew: await measureInner(many, few) } };
+      return {
+        promises,
+        figures: { records, fewRecords, rounds: rounds.measured, userOverInnerDaysTimesFew: await measureInner(many, few) },
+      };
     } finally {
       for (const stop of stops.reverse()) await stop();
     }
@@ -61,7 +49,7 @@ export const creditsUsage: Scenario = {
 async function measureReads(many: History, few: History, say: (line: string) => void): Promise<Promised[]> {
   const promises: Promised[] = [];
   for (const read of Object.keys(names) as Read[]) {
-    const [ofMany, ofFew] = await inTurns(readers(many)[read], readers(few)[read]);
+    const [ofMany, ofFew] = await mediansInTurns(readers(many)[read], readers(few)[read], rounds);
     const growth = ofMany / ofFew;
     const gain = (await timed(many.floor[read])) / ofMany;
     say(`${names[read]}: ${gain.toFixed(0)} times faster than GROUP BY, ${growth.toFixed(2)} times its time on few`);
@@ -75,18 +63,20 @@ async function measureReads(many: History, few: History, say: (line: string) => 
 
 /** A range that neither begins nor ends with the history has the most to look up. */
 async function measureInner(many: History, few: History): Promise<number> {
-  const [ofMany, ofFew] = await inTurns(
+  const [ofMany, ofFew] = await mediansInTurns(
     () => many.reads.groupBy('user', innerRange),
     () => few.reads.groupBy('user', innerRange),
+    rounds,
   );
   return ofMany / ofFew;
 }
 
 async function measurePages({ reads, cursorOf }: History): Promise<Promised> {
   const cursor = await cursorOf(farPage);
-  const [first, far] = await inTurns(
+  const [first, far] = await mediansInTurns(
     () => reads.page(''),
     () => reads.page(cursor),
+    rounds,
   );
   return { name: `page ${farPage} of the list, times page 1`, measured: far / first, atMost: 1.5 };
 }

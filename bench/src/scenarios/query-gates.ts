@@ -2,7 +2,7 @@ import { createDataSource, createStatementGate, type DataSource, resolveScope, t
 import { passGates } from '@agent-service/business-data/gates/pass-gates';
 import pg from 'pg';
 import { startDurablePostgres } from '../durable-postgres.ts';
-import { median, type Scenario } from '../scenario.ts';
+import { median, type Scenario, timeInTurns } from '../scenario.ts';
 
 const gateWarmUps = 500;
 const gateRepetitions = 2_000;
@@ -97,22 +97,9 @@ async function measure(source: DataSource, gate: TenantGate, client: pg.Client):
     through: () => source.transaction('read only', limits, async (run) => run((await gate.pass(typical, scope)).text)),
     direct: () => client.query(direct),
   };
-  const [inProcess = []] = await durations([steps.inProcess], gateWarmUps, gateRepetitions);
-  const [serial = []] = await durations([steps.serial], gateWarmUps, gateRepetitions);
-  const [together = []] = await durations([steps.concurrent], gateWarmUps / atOnce, gateRepetitions / atOnce);
-  const [through = [], plain = []] = await durations([steps.through, steps.direct], warmUps, repetitions);
+  const [inProcess = []] = await timeInTurns([steps.inProcess], { warmUps: gateWarmUps, measured: gateRepetitions });
+  const [serial = []] = await timeInTurns([steps.serial], { warmUps: gateWarmUps, measured: gateRepetitions });
+  const [together = []] = await timeInTurns([steps.concurrent], { warmUps: gateWarmUps / atOnce, measured: gateRepetitions / atOnce });
+  const [through = [], plain = []] = await timeInTurns([steps.through, steps.direct], { warmUps, measured: repetitions });
   return { inProcess, serial, concurrent: together.map((duration) => duration / atOnce), through, direct: plain };
-}
-
-/** Times the steps in turns, so that other load of the machine slows all of them. */
-async function durations(steps: readonly (() => Promise<unknown>)[], warmUp: number, count: number): Promise<number[][]> {
-  const measured: number[][] = steps.map(() => []);
-  for (let round = 0; round < warmUp + count; round += 1) {
-    for (const [index, step] of steps.entries()) {
-      const begin = performance.now();
-      await step();
-      if (round >= warmUp) measured[index]?.push(performance.now() - begin);
-    }
-  }
-  return measured;
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { signatureHeaders } from '../../../services/webhook-dispatcher/src/signatures.ts';
 
-// The floor: events requests as fast as it goes, signed in the same way, and nothing noted anywhere. Told by messages to run for a
-// time; answers with how many were answered.
+// The floor: posts events as fast as receivers answer, signed in the same way, and records nothing. A message tells this process for how
+// long to run; it replies with the number of answered posts.
 
 const url = process.env['RECEIVER_URL'] ?? '';
 const atOnce = Number(process.env['AT_ONCE']);
