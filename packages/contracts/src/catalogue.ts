@@ -83,7 +83,7 @@ interface LoadedService {
   readonly service: ServiceDefinition;
 }
 
-/** The proto of a service, loaded once a process. */
+/** The proto of a service, which each process loads once. */
 export function loadService(name: ServiceName): LoadedService {
   const known = loaded.get(name) ?? load(name);
   loaded.set(name, known);

@@ -141,7 +141,7 @@ describe('what travels with a call', () => {
   });
 });
 
-/** Sends what a test makes up itself; answers with the status and with the challenge of a refusal. */
+/** Sends a request that a test has composed itself; resolves to the status, and to the challenge of a refusal. */
 class RawCaller {
   readonly #client: RawClient;
 

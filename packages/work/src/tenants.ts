@@ -19,7 +19,7 @@ export interface ByTenantOptions {
 }
 
 /**
- * Calls once for each tenant of a batch, in parallel; returns one outcome an item, in order. A failed call fails its tenant's items
+ * Calls once for each tenant of a batch, in parallel; returns an outcome for each item, in order. A failed call fails its tenant's items
  * only. A tenant whose call takes much longer than the first gets a `SlowTenantError`; the calls must be idempotent.
  */
 export async function callByTenant<Item extends TenantKey, Result>(

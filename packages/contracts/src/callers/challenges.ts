@@ -34,7 +34,7 @@ export class Challenges {
     return this.#periodOf(challenge) !== undefined;
   }
 
-  /** False when this very call was here before: what has an effect is accepted once. */
+  /** Accepts a call that has an effect; false for a call that was accepted before under the same signature. */
   acceptOnce(challenge: string, signature: string): boolean {
     const period = this.#periodOf(challenge);
     if (!period || period.signatures.has(signature)) return false;

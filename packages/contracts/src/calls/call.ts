@@ -39,7 +39,7 @@ export class Call implements CallContext {
     this.expiresAt = performance.now() + Math.min(leftMs, longestMs);
   }
 
-  /** Throws when the caller has been told that this took too long: what it was refused must not happen later. */
+  /** Throws when the caller has stopped waiting: it was told that the call failed, so the call must have no effect afterwards. */
   checkDeadline(): void {
     if (performance.now() > this.expiresAt) throw new ServiceError('deadline_exceeded');
   }

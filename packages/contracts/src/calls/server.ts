@@ -50,7 +50,7 @@ interface Served {
   error?: ServiceError;
 }
 
-/** Serves one service and its health over gRPC; answers with the port. Stops with the process, calls under way first. */
+/** Serves one service and its health over gRPC; resolves to the port. Stops with the process, calls under way first. */
 export async function serve<Name extends ServiceName>(
   process: ProcessContext,
   config: ServerConfig & { HOST: string },

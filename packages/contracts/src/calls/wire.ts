@@ -69,7 +69,7 @@ export const isLate = ({ metadata }: GrpcError): boolean => (metadata?.get(heade
 /** Percent-encoding makes three bytes of one. */
 const maxStatusBytes = 400;
 
-/** Our error as grpc-js wants it thrown: the status for anyone, the whole of it in a trailer for our own clients. */
+/** Our error in the form that grpc-js sends: a status for clients of any kind, and the whole error in a trailer for our own clients. */
 export function toGrpcError(error: ServiceError): Partial<GrpcError> {
   const metadata = new Metadata();
   metadata.set(headers.error, toJson({ code: error.code, message: error.message, param: error.param, details: error.details }));

@@ -73,7 +73,7 @@ interface Outcome {
 }
 
 interface Observer {
-  /** Called once a request, when its answer is written. */
+  /** Called once for each request, when its answer is written. */
   finished(exchange: Exchange, outcome: Outcome): void;
 }
 

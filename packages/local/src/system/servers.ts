@@ -57,7 +57,7 @@ export async function bringUpDatabase(
   return await provisionOwnServer(`${spec.url}?sslmode=disable`, options);
 }
 
-/** The Redis that REDIS_URL names, else one of our own. Answers with its URL. */
+/** The Redis that REDIS_URL names, else one of our own. Resolves to its URL. */
 export async function bringUpRedis({ settings, secrets, run }: Omit<ServerContext, 'postgresProfile'>): Promise<string> {
   if (settings.REDIS_URL) {
     await checkRedis(settings.REDIS_URL, settings.REDIS_SENTINEL_MASTER);
