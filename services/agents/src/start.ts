@@ -56,7 +56,7 @@ const schema = 'agents';
 /** Databases that users of the portal connect or test: an organization waits for its own only. */
 const connectLimits = { permits: 16, maxWaiting: 2 };
 
-/** Starts the service and returns its gRPC port. */
+/** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });

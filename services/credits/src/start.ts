@@ -26,7 +26,7 @@ const slowTenantConnections = 2;
 /** Shorter than the time limit of a hold, so that a lock that is not granted is the reported failure. */
 const lockLimitMs = 700;
 
-/** Composes the service; returns its gRPC port. */
+/** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });

@@ -31,7 +31,7 @@ interface GatewayTiming {
   readonly redisLimitMs?: number;
 }
 
-/** Composes the service; answers with its HTTP port. */
+/** Composes the service; resolves to its HTTP port. */
 export async function start(process: ProcessContext, config: GatewayConfig, { redisLimitMs }: GatewayTiming = {}): Promise<number> {
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config, clock: process.clock.follow() });
   process.onStop('identity client', async () => identity.close());

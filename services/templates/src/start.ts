@@ -6,7 +6,7 @@ import { loadCatalogue } from './catalogue.ts';
 import type { TemplatesConfig } from './config.ts';
 import { implementation } from './rpc/templates.ts';
 
-/** Composes the service; returns its gRPC port. */
+/** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: TemplatesConfig): Promise<number> {
   const [catalogue, { tiers }] = await Promise.all([loadCatalogue(config.TEMPLATES_DIR), readModelsFile(config.MODELS_FILE)]);
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });

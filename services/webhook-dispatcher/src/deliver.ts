@@ -15,7 +15,7 @@ const attemptsABatch = 200;
 const outcomesABatch = 500;
 /** Reports that are on their way at once. One that takes long does not keep the outcomes of other tenants waiting. */
 const reportShards = 4;
-/** The pauses between attempts to report an outcome. An outage of webhooks or its database up to their sum has no event sent again. */
+/** The pauses between attempts to report an outcome. After an outage of webhooks or its database that is longer than their sum, events are sent again. */
 const reportPausesMs = [200, 500, 1_000, 2_000, ...new Array<number>(8).fill(4_000)];
 
 interface DeliveryInJob {

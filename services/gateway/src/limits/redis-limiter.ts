@@ -39,7 +39,7 @@ interface Waiting {
 
 /**
  * The limits shared by all gateways, in one round trip. Requests of one organization that come while a call is out
- * are sent as one call: their counters are in one slot, so a busy organization costs Redis one call a batch instead of one a request.
+ * are sent as one call: their counters are in one slot, so a busy organization costs Redis a call for each batch and not for each request.
  */
 export function createRedisLimiter(redis: LimiterRedis, now: () => number = () => performance.now()): Limiter {
   const batchers = new LRUCache<string, Batcher<Waiting, Decision>>({

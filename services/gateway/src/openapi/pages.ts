@@ -64,7 +64,7 @@ async function represent(load: () => string | Buffer | Promise<string | Buffer>)
   };
 }
 
-/** The process answers at all. */
+/** For liveness probes: 200 whenever the process answers requests, whether or not it can serve them. */
 export const livez: Page = { path: '/livez', answer: () => jsonReply(200, { status: 'alive' }) };
 
 /** The contract of the API, written on the first request for it. */

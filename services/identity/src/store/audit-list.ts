@@ -52,7 +52,7 @@ export function listAudit(
   );
 }
 
-/** Without filters from the chain's counters; with filters the matches are counted, once a list. */
+/** Without filters from the chain's counters; with filters the matches are counted, once for all pages of a list. */
 export async function countAudit(sql: Sql, organizationId: string, environment: string, filter: AuditFilter): Promise<number> {
   if (!isFiltered(filter)) return countAll(sql, organizationId, environment);
   const query = parameters();

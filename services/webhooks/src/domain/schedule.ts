@@ -1,7 +1,7 @@
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** The pause after each failed attempt. One entry a retry. */
+/** The pause before each retry. */
 export const retryDelaysMs: readonly number[] = [minute, 5 * minute, 30 * minute, 2 * hour, 12 * hour];
 
 /** The longest pause that a receiver can request by Retry-After. */

@@ -97,7 +97,7 @@ const recordDuplicate = (sql: Sql, call: Call, { id, name, sourceTemplateId }: A
 interface Update {
   readonly agentId: string;
   readonly changes: AgentChanges;
-  /** Versions of If-Match; none: any version. */
+  /** The versions that the change is for, from If-Match. An empty list stands for every version. */
   readonly ifVersions: readonly number[];
 }
 
