@@ -39,18 +39,18 @@ export interface PageOptions {
   after: string;
 }
 
-const rowsAtMost = 100;
+const maxRows = 100;
 
 /** The options of a command that lists. */
 export const withPages = (command: Command): Command =>
   command
-    .option('--limit <rows>', `rows of a page, 1 to ${rowsAtMost}`, pageLimit, rowsAtMost)
+    .option('--limit <rows>', `rows of a page, 1 to ${maxRows}`, pageLimit, maxRows)
     .option('--after <cursor>', 'the `next` of the page before', '');
 
 function pageLimit(text: string): number {
   const limit = wholeNumber(text);
-  if (limit >= 1 && limit <= rowsAtMost) return limit;
-  throw new InvalidArgumentError(`It must be from 1 to ${rowsAtMost}.`);
+  if (limit >= 1 && limit <= maxRows) return limit;
+  throw new InvalidArgumentError(`It must be from 1 to ${maxRows}.`);
 }
 
 const callLimitMs = 10_000;

@@ -56,9 +56,9 @@ export interface AssignedAnswer {
 }
 
 /** A begun attempt has its prompt and history: usually a few kB, up to about 800 kB. */
-const beginsPerCall = 32;
-const endsPerCall = 100;
-const returnsPerCall = 1_000;
+const maxBeginsPerCall = 32;
+const maxEndsPerCall = 100;
+const maxReturnsPerCall = 1_000;
 const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const returnTimeoutMs = 1_500;
@@ -71,19 +71,19 @@ interface AnswersApiOptions {
 }
 
 export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOptions): AnswersApi {
-  const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(beginsPerCall, ofAnswer, async (items) => {
+  const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(maxBeginsPerCall, ofAnswer, async (items) => {
     const { results } = await agents.beginAnswer({ items: [...items], workerChannel });
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
   });
-  const completes = batched<Completion, void>(endsPerCall, ofAttempt, async (items) => {
+  const completes = batched<Completion, void>(maxEndsPerCall, ofAttempt, async (items) => {
     const { results } = await agents.completeAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const fails = batched<Failure, void>(endsPerCall, ofAttempt, async (items) => {
+  const fails = batched<Failure, void>(maxEndsPerCall, ofAttempt, async (items) => {
     const { results } = await agents.failAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const returns = batched<AttemptKey, void>(returnsPerCall, ofAnswer, async (keys) => {
+  const returns = batched<AttemptKey, void>(maxReturnsPerCall, ofAnswer, async (keys) => {
     await agents.returnAnswers({ answers: [...keys] }, { timeoutMs: returnTimeoutMs });
     return keys.map(() => undefined);
   });

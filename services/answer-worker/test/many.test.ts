@@ -7,7 +7,7 @@ import { startWorkerProcess, type WorkerProcess } from './support/worker-process
 const answers = Number(process.env['ANSWERS_AT_ONCE'] ?? 500);
 /** Long enough for all to be in flight and for their leases to be renewed every 5 s. */
 const modelMs = 6_000 + answers;
-const renewedACall = 1_000;
+const maxRenewedPerCall = 1_000;
 const largestAnswerKB = 100;
 
 let scene: Scene;
@@ -45,9 +45,9 @@ test(`${answers} answers at once in one worker: all are completed, once, and a w
   expect(scene.agents.completed).toHaveLength(answers);
   const renewed = scene.agents.renewed.filter(({ length }) => length > 0);
   expect(new Set(renewed.flat().map(({ answer }) => answer?.answerId)).size).toBe(answers);
-  expect(Math.max(...renewed.map(({ length }) => length))).toBeLessThanOrEqual(renewedACall);
+  expect(Math.max(...renewed.map(({ length }) => length))).toBeLessThanOrEqual(maxRenewedPerCall);
   // One round every 5 s, or every second after a failure; never one call for each answer.
-  expect(renewed.length).toBeLessThanOrEqual(Math.ceil((performance.now() - began) / 1_000) * Math.ceil(answers / renewedACall));
+  expect(renewed.length).toBeLessThanOrEqual(Math.ceil((performance.now() - began) / 1_000) * Math.ceil(answers / maxRenewedPerCall));
   expect(each).toBeLessThan(largestAnswerKB);
 }, 180_000);
 

@@ -11,8 +11,8 @@ type EndItem = EndMessage & DeliveryInJob;
 type BegunAttempt = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
 
 /** With their bodies they stay well below the size limit of a message. */
-const attemptsABatch = 200;
-const outcomesABatch = 500;
+const maxAttemptsPerBatch = 200;
+const maxOutcomesPerBatch = 500;
 /** Reports that are on their way at once. One that takes long does not keep the outcomes of other tenants waiting. */
 const reportShards = 4;
 /** The pauses between attempts to report an outcome. After an outage of webhooks or its database that is longer than their sum, events are sent again. */
@@ -35,11 +35,11 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
   const attempts = metrics.counter('webhook_attempts_total', 'Attempts to deliver events', ['outcome']);
   const firstAttempts = metrics.seconds('webhook_first_attempt_seconds', 'From the event coming in to its first attempt', []);
   const begin = createBatcher<BeginItem, BegunAttempt | null>({
-    maxItems: attemptsABatch,
+    maxItems: maxAttemptsPerBatch,
     run: async (items) => (await webhooks.beginDelivery({ items })).results.map(({ begun }) => begun),
   });
   const end = createBatcher<EndItem, undefined>({
-    maxItems: outcomesABatch,
+    maxItems: maxOutcomesPerBatch,
     run: async (items) => {
       await webhooks.endDelivery({ items });
       return items.map(() => undefined);

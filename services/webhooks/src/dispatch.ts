@@ -17,9 +17,9 @@ import {
   webhookKeyText,
 } from './store/queue.ts';
 
-const webhooksABatch = 500;
+const maxWebhooksPerBatch = 500;
 const webhooksAJob = 8;
-const recoveredABatch = 500;
+const maxRecoveredPerBatch = 500;
 
 /** Dispatches the waiting deliveries of webhooks, as jobs for the dispatchers. */
 export interface Dispatch {
@@ -52,7 +52,7 @@ export function createDispatch({ process, store, jobs, now }: DispatchOptions): 
   }
 
   function takeWaiting(): WebhookKey[] {
-    const batch = [...waiting.entries()].slice(0, webhooksABatch);
+    const batch = [...waiting.entries()].slice(0, maxWebhooksPerBatch);
     for (const [text] of batch) waiting.delete(text);
     return batch.map(([, webhook]) => webhook);
   }
@@ -110,14 +110,14 @@ interface RecoveryOptions extends Omit<DispatchOptions, 'process'> {
  */
 export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions): () => Promise<number> {
   async function checkQueues(): Promise<number> {
-    const webhooks = await store.transaction(({ sql }) => claimDueChecks(sql, now(), recoveredABatch));
+    const webhooks = await store.transaction(({ sql }) => claimDueChecks(sql, now(), maxRecoveredPerBatch));
     dispatch.nudge(webhooks);
     return webhooks.length;
   }
 
   /** BullMQ finds the jobs of dead dispatchers itself, so no job that it knows is replaced. */
   async function checkJobs(): Promise<number> {
-    const unconfirmed = await claimUnconfirmed(store.sql, now(), recoveredABatch);
+    const unconfirmed = await claimUnconfirmed(store.sql, now(), maxRecoveredPerBatch);
     await redispatchUnbegunWork(unconfirmed, { isKnown, redispatch: (_, lost) => returnLost(lost) });
     return unconfirmed.length;
   }
@@ -141,6 +141,6 @@ export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions):
 
   return async () => {
     const counts = [await checkQueues(), await checkJobs()];
-    return counts.some((count) => count >= recoveredABatch) ? recoveredABatch : 0;
+    return counts.some((count) => count >= maxRecoveredPerBatch) ? maxRecoveredPerBatch : 0;
   };
 }

@@ -47,7 +47,7 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
 }
 
-const leasesABatch = 1_000;
+const maxLeasesPerBatch = 1_000;
 
 /** The leases of attempts. Each call is batched with those of other workers. */
 export interface Leases {
@@ -62,7 +62,7 @@ export interface Leases {
 export function createLeases(deps: AnswersDeps, endAnswers: EndAnswers): Leases {
   const { store, metrics, jobs, now } = deps;
   const createLeaseBatcher = <Outcome>(run: (attempts: AttemptKey[]) => Promise<Outcome[]>) =>
-    createBatcher<AttemptKey, Outcome>({ run, maxItems: leasesABatch, ...batchOptions<AttemptKey>(deps) });
+    createBatcher<AttemptKey, Outcome>({ run, maxItems: maxLeasesPerBatch, ...batchOptions<AttemptKey>(deps) });
 
   const renewals = createLeaseBatcher(async (attempts) => {
     const renewed = byKey(await renewLeases(store.sql, attempts, now()));

@@ -159,13 +159,12 @@ const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> =
 });
 
 /** A record is smaller than 70 kB, so these fit into one message. */
-const recordsAtMost = 50;
+const maxRecords = 50;
 
 const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => ({
   allow: services('gateway'),
   async handle({ items }) {
-    if (items.length > recordsAtMost)
-      throw new ServiceError('invalid_request', { message: `At most ${recordsAtMost} items.`, param: 'items' });
+    if (items.length > maxRecords) throw new ServiceError('invalid_request', { message: `At most ${maxRecords} items.`, param: 'items' });
     const rows = await answers.readRecords(items.map(checkKey).map(withTime));
     const recordOf = new Map(rows.map(({ n, record }) => [n, record]));
     return { results: items.map((_, n) => ({ record: recordOf.get(n) ?? null })) };

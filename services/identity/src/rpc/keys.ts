@@ -27,7 +27,7 @@ import { addKey } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
 
 /** Active ones of a tenant, for each of the two kinds. */
-const credentialsAtMost = 1_000;
+const maxCredentials = 1_000;
 
 /** For administrators of the tenant. An operator names the tenant in the principal of the call. */
 export const managers = callersAndOperators({ admin: true });
@@ -114,7 +114,7 @@ async function lockOwner({ sql }: Transaction, organizationId: string, userId: s
 /** After the insertion, whose trigger has locked the counter: two creations cannot both be the last. */
 export async function checkLimit({ sql }: Transaction, kind: CredentialKind, tenant: Tenant): Promise<void> {
   const active = await countCredentials(sql, kind, tenant, { userId: '', status: 'active' });
-  if (active > credentialsAtMost) throw new ServiceError('credential_limit_reached', { details: { limit: credentialsAtMost } });
+  if (active > maxCredentials) throw new ServiceError('credential_limit_reached', { details: { limit: maxCredentials } });
 }
 
 const readKey = async (transaction: Pick<Transaction, 'sql'>, call: Call, keyId: string) =>

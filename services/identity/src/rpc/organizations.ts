@@ -49,14 +49,14 @@ export const getOrganization = ({ store }: IdentityDeps): RpcOf<'identity', 'get
   },
 });
 
-const organizationsAtMost = 200;
+const maxOrganizations = 200;
 
 /** Newest first, by their ids, which are in the order of creation. */
 export const listOrganizations = ({ store }: IdentityDeps): RpcOf<'identity', 'listOrganizations'> => ({
   allow: operators,
   async handle({ limit, afterId }) {
-    if (limit < 1 || limit > organizationsAtMost)
-      throw new ServiceError('invalid_request', { message: `limit must be from 1 to ${organizationsAtMost}.`, param: 'limit' });
+    if (limit < 1 || limit > maxOrganizations)
+      throw new ServiceError('invalid_request', { message: `limit must be from 1 to ${maxOrganizations}.`, param: 'limit' });
     const where = afterId === '' ? {} : { id: { $lt: afterId } };
     // One row more than the limit shows that there is a further page.
     const rows = await store.transaction(({ em }) => em.find(Organization, where, { orderBy: { id: 'desc' }, limit: limit + 1 }));

@@ -43,7 +43,7 @@ import {
 import { changeAs } from './caller.ts';
 import { checkEmail, checkName, checkRole } from './input.ts';
 
-const lookUpsABatch = 100;
+const maxLookUpsPerBatch = 100;
 const lookUpBatches = 2;
 export const createUser = (deps: IdentityDeps): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
@@ -72,7 +72,7 @@ function requireAdministrator({ caller }: Call): void {
 /** Concurrent look-ups share a statement, because most of the cost of a look-up is its round trip. */
 export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> => {
   const lookUps = createBatcher<UserKey, UserRow | undefined>({
-    maxItems: lookUpsABatch,
+    maxItems: maxLookUpsPerBatch,
     concurrency: lookUpBatches,
     run: (keys) => findUsers(store.sql, keys),
   });

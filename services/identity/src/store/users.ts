@@ -3,7 +3,7 @@ import { type Page, type Relay, type Sql, writeEvents } from '@agent-service/sto
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { User, type UserRow } from './entities.ts';
 
-const administratorsAtMost = 100;
+const maxAdministrators = 100;
 
 export interface UserFilter {
   /** An empty field matches every user. */
@@ -39,7 +39,7 @@ export const listAdministrators = (em: EntityManager, organizationId: string): P
   em.find(
     User,
     { organizationId, role: 'admin', status: 'active', kind: 'person' },
-    { orderBy: { createdAt: 'asc', id: 'asc' }, limit: administratorsAtMost },
+    { orderBy: { createdAt: 'asc', id: 'asc' }, limit: maxAdministrators },
   );
 
 export interface UserKey {

@@ -16,7 +16,7 @@ import {
 } from '../store/webhooks.ts';
 import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
 
-const webhooksAtMost = 100;
+const maxWebhooks = 100;
 const longestDescription = 2_000;
 /** After a rotation the previous secret signs for this long as well. */
 const previousSecretMs = 24 * 3_600_000;
@@ -39,7 +39,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
     const stored = await once(deps.store, call, async (transaction) => {
       checkUrl(refusal);
-      if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
+      if ((await lockAndCountWebhooks(transaction, tenant)) >= maxWebhooks) throw new ServiceError('webhook_limit_reached');
       const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
       await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
       return { endpoint: toEndpointMessage(webhook), sealedSecret };

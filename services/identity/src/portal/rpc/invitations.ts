@@ -31,7 +31,7 @@ import {
 } from './session.ts';
 
 const tokenCharacters = 43;
-const invitationsAtMost = 200;
+const maxInvitations = 200;
 const invitationSeconds = 72 * 3_600;
 const resetSeconds = 3_600;
 
@@ -66,9 +66,9 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
       await lockAdministrator(sql, session);
       if (await isUserEmail(sql, organizationId, email)) throw new ServiceError('email_taken', { param: 'email' });
       await addInvitation(sql, { ...facts, tokenHash: keyedHash(token), createdBy: session.userId, lifetimeSeconds: invitationSeconds });
-      if ((await listInvitationsOf(sql, organizationId, invitationsAtMost + 1)).length > invitationsAtMost)
+      if ((await listInvitationsOf(sql, organizationId, maxInvitations + 1)).length > maxInvitations)
         throw new ServiceError('credential_limit_reached', {
-          message: `At most ${invitationsAtMost} invitations can be open. Withdraw one.`,
+          message: `At most ${maxInvitations} invitations can be open. Withdraw one.`,
         });
       await writeAudit(sql, call, {
         action: 'invitation.created',
@@ -90,7 +90,7 @@ export const listInvitations = (deps: IdentityDeps): RpcOf<'identity', 'listInvi
   allow: portal,
   async handle({ sessionToken }) {
     const { organizationId } = await requireAdministrator(deps, sessionToken);
-    return { invitations: await listInvitationsOf(deps.store.sql, organizationId, invitationsAtMost) };
+    return { invitations: await listInvitationsOf(deps.store.sql, organizationId, maxInvitations) };
   },
 });
 

@@ -14,10 +14,10 @@ export interface SignInUser {
   readonly passwordChangedAt: string | null;
 }
 
-const usersAtMost = 100;
+const maxUsers = 100;
 
 /** The active people with this address in all organizations: an address is unique in its organization only. */
-export const findUsersByEmail = (sql: Sql, email: string): Promise<SignInUser[]> => sql<SignInUser>(findByEmail, [email, usersAtMost]);
+export const findUsersByEmail = (sql: Sql, email: string): Promise<SignInUser[]> => sql<SignInUser>(findByEmail, [email, maxUsers]);
 
 /** The address as the look-up of users compares it: PostgreSQL and JavaScript fold some letters in different ways. */
 export async function foldEmail(sql: Sql, email: string): Promise<string> {
@@ -71,7 +71,7 @@ const rehashPasswordStatement = 'update passwords set hash = $4 where organizati
 
 /** The users whom an account of a provider may sign in as: linked ones, and those with its address in organizations without a link. */
 export const findProviderUsers = (sql: Sql, { issuer, subject, email }: ProviderAccount): Promise<ProviderUser[]> =>
-  sql<ProviderUser>(findProviderUsersStatement, [issuer, subject, email, usersAtMost]);
+  sql<ProviderUser>(findProviderUsersStatement, [issuer, subject, email, maxUsers]);
 
 export interface ProviderUser extends SignInUser {
   /** The account has signed in as this user before. */
