@@ -10,7 +10,7 @@ import { bundleOf } from '../system.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const secret = 'a-service-secret-for-the-benchmark-alone';
-const itemsACall = 500;
+const maxItemsPerCall = 500;
 const tenant = { organizationId: 'org_hot', environment: 'live' } as const;
 
 export interface CreditsService {
@@ -64,14 +64,14 @@ export async function startCreditsService(databaseUrl: string, folder: string, s
 function pairOf(agents: Client<'credits'>, summary: string): Pair {
   const deadlineMs = Date.now() + 3_600_000;
   const holds = createBatcher<string, void>({
-    maxItems: itemsACall,
+    maxItems: maxItemsPerCall,
     run: async (ids) => {
       const { results } = await agents.hold({ items: ids.map((holdId) => ({ tenant, holdId, userId: 'usr_hot', amount: 4, deadlineMs })) });
       return results.map(({ refusal }) => (refusal ? new Error(`a hold was refused: ${refusal.code}`) : undefined));
     },
   });
   const settles = createBatcher<string, void>({
-    maxItems: itemsACall,
+    maxItems: maxItemsPerCall,
     run: async (ids) => {
       const usage = {
         tenant,

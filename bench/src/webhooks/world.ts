@@ -12,9 +12,9 @@ import { secret, startWebhookProcesses } from './processes.ts';
 const fastTenants = 90;
 const hangingTenants = 10;
 /** As many as a relay takes at once. */
-const eventsACall = 200;
+const maxEventsPerCall = 200;
 /** Events that were sent to the service and are not delivered yet. */
-const outstandingAtMost = 1_500;
+const maxOutstanding = 1_500;
 const floorAtOnce = 256;
 
 export interface Counts {
@@ -74,9 +74,9 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     const latenciesMs: number[] = [];
     let [sent, done] = [0, 0];
     while (performance.now() - begin < seconds * 1_000) {
-      const allowed = rate === undefined ? outstandingAtMost - (sent - done) : (rate * (performance.now() - begin)) / 1_000 - sent;
-      if (allowed >= eventsACall || (rate !== undefined && allowed >= 1)) {
-        const count = Math.min(eventsACall, Math.floor(allowed));
+      const allowed = rate === undefined ? maxOutstanding - (sent - done) : (rate * (performance.now() - begin)) / 1_000 - sent;
+      if (allowed >= maxEventsPerCall || (rate !== undefined && allowed >= 1)) {
+        const count = Math.min(maxEventsPerCall, Math.floor(allowed));
         const slow = hanging ? eventsFor('hang', hangingTenants, Math.ceil(count / 9)) : [];
         await credits.receiveEvents({ events: [...eventsFor('fast', fastTenants, count), ...slow] });
         sent += count;
