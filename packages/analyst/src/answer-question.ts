@@ -106,13 +106,13 @@ function doubtOf({ unused, partly, tiles }: Interpretation): string {
   return `I could not place ${names.join(', ')}${understood}`;
 }
 
-const mostColumnsNamed = 3;
+const maxColumnsNamed = 3;
 
 /** The columns of one table that hold a value, where several do and none is named. */
 function columnsWith(values: readonly Value[]): string {
   const isOneOfSeveral = (a: Value) => values.some((b) => b.table === a.table && b.column !== a.column);
   const columns = [...new Set(values.filter(isOneOfSeveral).map(columnTitle))];
-  return columns.length < 2 || columns.length > mostColumnsNamed ? '' : ` (${columns.join(' or ')})`;
+  return columns.length < 2 || columns.length > maxColumnsNamed ? '' : ` (${columns.join(' or ')})`;
 }
 
 interface Scene {

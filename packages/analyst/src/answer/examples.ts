@@ -4,7 +4,7 @@ import type { Column, Table } from '../schema/schema.ts';
 import { stemOf, wordsOf } from '../words/words.ts';
 
 const examples = 3;
-const mostTried = 40;
+const maxTried = 40;
 
 /** Questions of business, which are offered where they are understood. */
 const known = [
@@ -34,7 +34,7 @@ export function examplesOf({ schema }: Vocabulary, tiles: readonly Tile[], isUnd
     .toSorted((a, b) => b.shared - a.shared)
     .map(({ question }) => question);
   const understood: string[] = [];
-  for (const question of sorted.slice(0, mostTried)) if (understood.length < examples && isUnderstood(question)) understood.push(question);
+  for (const question of sorted.slice(0, maxTried)) if (understood.length < examples && isUnderstood(question)) understood.push(question);
   return understood;
 }
 

@@ -6,7 +6,7 @@ import { reachable } from '../schema/schema.ts';
 import type { Data, Unreadable } from '../tools.ts';
 import { groupedBy, statementOf } from './statement.ts';
 
-const mostCriteria = 4;
+const maxCriteria = 4;
 
 /** The change against the span before, by the criterion whose groups account for it most unevenly: there the change has a place. */
 export async function explainChange(intent: Intent, { schema, index }: Vocabulary, data: Data): Promise<Intent | Unreadable | undefined> {
@@ -21,7 +21,7 @@ export async function explainChange(intent: Intent, { schema, index }: Vocabular
     }),
   );
   let best: { intent: Intent; uneven: number } | undefined;
-  for (const candidate of criteria.slice(0, mostCriteria)) {
+  for (const candidate of criteria.slice(0, maxCriteria)) {
     const result = await data.query(statementOf(candidate, schema).sql);
     if ('error' in result) return result;
     const changes = result.rows.map((row) => Math.abs(Number(row[3] ?? 0)));

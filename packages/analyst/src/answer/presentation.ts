@@ -97,13 +97,13 @@ function jsonCell(cell: Cell | undefined, { isText }: Title): Cell {
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
 /** Formats accept no more. */
-const mostDecimals = 100;
+const maxDecimals = 100;
 
 /** Numbers of a known unit are written as the locale does; others, such as ids, as they are. */
 export function displayed(cell: Cell | undefined, column: Title | undefined, locale: string): string {
   if (cell === null || cell === undefined) return '–';
   if (!column?.unit || column.unit === 'time' || !isNumber(cell)) return String(cell);
-  const decimals = Math.min(mostDecimals, String(cell).split('.')[1]?.length ?? 0);
+  const decimals = Math.min(maxDecimals, String(cell).split('.')[1]?.length ?? 0);
   const style = column.currency ? ({ style: 'currency', currency: column.currency } as const) : {};
   return new Intl.NumberFormat(locale, { ...style, minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     String(cell) as `${number}`,
@@ -127,7 +127,7 @@ function tableOf(columns: readonly Title[], rows: Result['rows'], textOf: (cell:
 const isNumber = (cell: Cell | undefined) => typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
 
 /** More bars than these say nothing. */
-const mostBars = 30;
+const maxBars = 30;
 
 /** A chart of a figure for each of something: a line over time, else bars, the largest first. Lists and single figures have none. */
 function chartOf({ columns, rows }: Result, groups: number): object | undefined {
@@ -135,7 +135,7 @@ function chartOf({ columns, rows }: Result, groups: number): object | undefined 
   const y = columns[groups];
   if (!x || !y || rows.length < 2 || groups > 2 || !rows.every((row) => isNumber(row[groups]))) return undefined;
   const overTime = x.unit === 'time';
-  if (!overTime && rows.length > mostBars) return undefined;
+  if (!overTime && rows.length > maxBars) return undefined;
   const names = columns.slice(0, groups + 1);
   const unit = y.currency ?? { money: undefined, days: 'days', pieces: 'pieces', percent: '%', time: undefined }[y.unit ?? 'money'];
   const title = unit === undefined || y.title.includes(unit) ? y.title : `${y.title} (${unit})`;

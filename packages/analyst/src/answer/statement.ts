@@ -203,11 +203,11 @@ function roundedSql(figure: string, unit: Unit | undefined): string {
   return isExact ? rounded : `case when abs(${figure}) < 0.1 then trim_scale(round(${figure}, 6)) else ${rounded} end`;
 }
 
-const mostColumns = 9;
+const maxColumns = 9;
 
 function listStatement(intent: Intent, schema: Schema): Statement {
   const tables = new Tables(intent.base, schema);
-  const displayed = displayedColumns(intent.base, schema).slice(0, mostColumns);
+  const displayed = displayedColumns(intent.base, schema).slice(0, maxColumns);
   const computed = intent.quantity && intent.quantity.column === undefined ? [intent.quantity] : [];
   const columns = [
     ...displayed.map(({ table, column, kind, lastName, key }) => {

@@ -89,7 +89,7 @@ const isDurationOfState = (pass: Pass, { at }: StatedComparison): boolean =>
   pass.tiles[at - 1]?.words.at(-1)?.lower === 'for' && (pass.tiles[at - 2]?.values.length ?? 0) > 0;
 
 /** Numbers up to here are spelled out, and count things. */
-const mostSpelledOut = 12;
+const maxSpelledOut = 12;
 
 /** The amount that the rows are about, unless the number counts something else: 5 times, 20 orders, 30 days. */
 function mainOf(pass: Pass, { at, end, comparison }: StatedComparison): ColumnMeaning | undefined {
@@ -98,7 +98,7 @@ function mainOf(pass: Pass, { at, end, comparison }: StatedComparison): ColumnMe
   const main = mainNumber(pass.base);
   // `stock under 10` is not about the price, and `at least one overdue invoice` counts invoices.
   const isOther = before?.columns.some(({ column }) => column.kind === 'number') || before?.concepts.some((one) => one.unit !== undefined);
-  const isCount = comparison.number <= mostSpelledOut && unit !== undefined && unit.values.length > 0 && (noun?.tables.length ?? 0) > 0;
+  const isCount = comparison.number <= maxSpelledOut && unit !== undefined && unit.values.length > 0 && (noun?.tables.length ?? 0) > 0;
   if (isOther || isCount) return undefined;
   if (!main || !isMoney(main) || (unit && (unit.tables.length > 0 || unit.tags.includes('times') || unit.grain))) return undefined;
   return { table: pass.base, column: main };

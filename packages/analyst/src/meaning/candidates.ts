@@ -177,9 +177,9 @@ function relatedOf(tiles: readonly Tile[], tables: readonly { table: Table; at: 
 }
 
 const asks = /^(howLong|days|age)$/;
-const mostNamedDays = 300;
+const maxNamedDays = 300;
 /** More meanings than that of one question are not compared. */
-const mostPairs = 200;
+const maxPairs = 200;
 
 /** Numbers of days: how long, days between two dates, how late, how old. */
 function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
@@ -196,7 +196,7 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
   const between: Candidate[] = [];
   for (const from of named)
     for (const to of named) {
-      if (between.length >= mostPairs) break;
+      if (between.length >= maxPairs) break;
       if (from.at >= to.at || (from.isRows && to.isRows && ands([from.at, to.at]).length === 0)) continue;
       between.push(...daysBetween(from, to, schema, () => used([from.at, to.at])));
     }
@@ -232,7 +232,7 @@ function namedDays(tiles: readonly Tile[]): NamedDay[] {
     const key = `${day.isRows} ${day.table.name}.${day.column.name}`;
     if (!first.has(key)) first.set(key, day);
   }
-  return [...first.values()].slice(0, mostNamedDays);
+  return [...first.values()].slice(0, maxNamedDays);
 }
 
 /** `which time`, `the first time`, `the day`: a point in time and no duration. */

@@ -13,13 +13,13 @@ export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): 
     if (!column || (table !== intent.base && !numbersOf(table).some(isMoney))) continue;
     const currencies = [...new Set(index.fewOf(table.name, column.name).map((value) => value.toUpperCase()))];
     if (currencies.length < 2 || separates(intent, table.name, column.name)) return undefined;
-    const names = currencies.length > mostNamed ? 'several currencies' : currencies.join(' and ');
+    const names = currencies.length > maxNamed ? 'several currencies' : currencies.join(' and ');
     return `The amounts are in ${names} (${spoken(column.name)} of ${spoken(table.name)}): ask for one of them, or by ${spoken(column.name)}`;
   }
   return undefined;
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** Amounts of several rows make the figure, or the order in which rows are cut off. */
 function combinesAmounts({ shape, operation, quantity, base, orderBy, limited }: Intent): boolean {

@@ -26,8 +26,8 @@ export interface Interpretation {
 }
 
 const longestQuestion = 60;
-const mostTurns = 10;
-const mostCandidates = 200;
+const maxTurns = 10;
+const maxCandidates = 200;
 
 /**
  * The meaning of the newest message. Earlier messages count as far as they were understood; one that was not adds nothing. Between two
@@ -40,7 +40,7 @@ export async function interpret(
   hasContext: boolean,
 ): Promise<Interpretation> {
   let previous: Intent | undefined;
-  for (const text of earlier.slice(-mostTurns)) {
+  for (const text of earlier.slice(-maxTurns)) {
     await setImmediate();
     const turn = interpretTurn(text, vocabulary, previous, hasContext);
     if (turn.intent && turn.unused.length === 0) previous = turn.intent;
@@ -61,7 +61,7 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
   const tiles = tilesOf(wordsOf(text).slice(0, longestQuestion), vocabulary, previous?.span?.period);
   const alone = bestOf(
     candidatesOf(tiles, vocabulary)
-      .slice(0, mostCandidates)
+      .slice(0, maxCandidates)
       .map((candidate) => assemble(candidate, tiles, vocabulary, hasContext)),
   );
   const together = previous && continuesPrevious(tiles) ? continueIntent(previous, tiles, schema, index) : undefined;
@@ -109,7 +109,7 @@ export interface Context {
 }
 
 const settings = /^(locale|language|lang|time_?zone|currency)$/i;
-const mostValues = 20;
+const maxValues = 20;
 
 /** Limits the rows to what a program gave beside the question, where a column holds it and the question names nothing else. */
 export function withContext(intent: Intent, context: string, schema: Schema, index: ValueIndex): Context {
@@ -142,5 +142,5 @@ function valuesOf(context: string): [key: string, value: string | number][] {
       flat(inner, key === '' ? name : /^(id|name)$/.test(name) ? `${key}_${name}`.replace(/_name$/, '') : name),
     );
   };
-  return flat(parsed, '').slice(0, mostValues);
+  return flat(parsed, '').slice(0, maxValues);
 }

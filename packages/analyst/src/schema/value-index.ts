@@ -94,14 +94,14 @@ function parseValues(cell: unknown): string[] {
 }
 
 const refreshMs = 10 * 60_000;
-const mostIndexes = 20;
+const maxIndexes = 20;
 
 interface IndexEntry {
   readonly at: number;
   readonly index: Promise<ValueIndex | Unreadable>;
 }
 
-const indexes = new LRUCache<string, IndexEntry>({ max: mostIndexes });
+const indexes = new LRUCache<string, IndexEntry>({ max: maxIndexes });
 
 /**
  * The index of one data source for one scope, read again after ten minutes. The least recently used of more than twenty is dropped. Questions

@@ -131,7 +131,7 @@ function named(words: readonly Word[], at: number): Named | undefined {
   }
 }
 
-const mostGrains = 5_000;
+const maxGrains = 5_000;
 
 /** last month, this year, next week; last 30 days, past 6 months, next 2 weeks */
 function relative(words: readonly Word[], at: number): Named | undefined {
@@ -147,7 +147,7 @@ function relative(words: readonly Word[], at: number): Named | undefined {
         length: 2,
       }
     );
-  if (direction === 0 || !Number.isInteger(count) || count > mostGrains) return undefined;
+  if (direction === 0 || !Number.isInteger(count) || count > maxGrains) return undefined;
   const label = `${words[at]?.lower} ${count} ${grain}${count === 1 ? '' : 's'}`;
   // Up to and with today, or from tomorrow on.
   if (direction < 0)
@@ -259,7 +259,7 @@ function ago(words: readonly Word[], at: number, isBound = false): Named | undef
   const count = countOf(words[at]?.lower ?? '');
   const grain = grainOf(words[at + 1]);
   const isLimit = /^(than|over|under|least|most|within)$/.test(words[at - 1]?.lower ?? '');
-  if (count === undefined || !grain || words[at + 2]?.lower !== 'ago' || isLimit || !Number.isInteger(count) || count > mostGrains)
+  if (count === undefined || !grain || words[at + 2]?.lower !== 'ago' || isLimit || !Number.isInteger(count) || count > maxGrains)
     return undefined;
   const label = `${count} ${grain}${count === 1 ? '' : 's'} ago`;
   if (!isBound && grain !== 'day') return { ...whole(`the ${grain} ${label}`, grain, -count), length: 3 };
