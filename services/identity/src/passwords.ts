@@ -36,7 +36,7 @@ export interface Passwords {
 
 const hashPassword = promisify(argon2);
 /** Rows differ in their parameters where an address or the cost has changed since. */
-const mostParameters = 4;
+const maxParameters = 4;
 
 export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Passwords {
   const compute = (
@@ -58,7 +58,7 @@ export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Password
       const candidates = new Map([[formatParameters(own), own]]);
       for (const { hash } of users) {
         const parsed = hash === null ? undefined : parseParameters(hash);
-        if (parsed && candidates.size < mostParameters) candidates.set(parsed.text, parsed.parameters);
+        if (parsed && candidates.size < maxParameters) candidates.set(parsed.text, parsed.parameters);
       }
       const computed: string[] = [];
       for (const parameters of candidates.values()) computed.push(formatPassword(parameters, await compute(input, parameters)));

@@ -10,9 +10,9 @@ export interface TableScope {
 /** PostgreSQL cuts longer names, so a longer one names nothing. */
 const longestNameBytes = 63;
 /** A UTF-16 unit has at most so many bytes in UTF-8. */
-const mostBytesOfUnit = 3;
-const mostColumns = 1_600;
-const mostNames = 2;
+const maxBytesOfUnit = 3;
+const maxColumns = 1_600;
+const maxNames = 2;
 const longestEntry = 32_000;
 
 /**
@@ -22,7 +22,7 @@ const longestEntry = 32_000;
 export function parseTableScope(text: string): TableScope | undefined {
   if (text.length > longestEntry) return undefined;
   const reader = readerOf(text);
-  const names = nameList(reader, '.', mostNames);
+  const names = nameList(reader, '.', maxNames);
   if (!names) return undefined;
   const columns = reader.take('(') ? columnList(reader) : null;
   if (columns === undefined || !reader.atEnd()) return undefined;
@@ -95,7 +95,7 @@ function readerOf(text: string): Reader {
 function isShortEnough(name: string): boolean {
   const { length } = name;
   if (length > longestNameBytes) return false;
-  return length * mostBytesOfUnit <= longestNameBytes || utf8.encode(name).byteLength <= longestNameBytes;
+  return length * maxBytesOfUnit <= longestNameBytes || utf8.encode(name).byteLength <= longestNameBytes;
 }
 
 function nameList(reader: Reader, separator: string, most: number): string[] | undefined {
@@ -110,7 +110,7 @@ function nameList(reader: Reader, separator: string, most: number): string[] | u
 
 /** At least one, none twice, and the bracket closed. */
 function columnList(reader: Reader): string[] | undefined {
-  const columns = nameList(reader, ',', mostColumns);
+  const columns = nameList(reader, ',', maxColumns);
   if (!columns || !reader.take(')')) return undefined;
   return new Set(columns).size === columns.length ? columns : undefined;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 const renewEveryMs = 30_000;
 const challengeBytes = 12;
 /** Beyond so many effects in one period a new one begins early, so that what is remembered stays bounded. */
-const mostRemembered = 100_000;
+const maxRemembered = 100_000;
 
 interface Period {
   readonly challenge: string;
@@ -49,7 +49,7 @@ export class Challenges {
 
   #renew(): void {
     const age = this.#now() - this.#present.beganAt;
-    if (age < renewEveryMs && this.#present.signatures.size < mostRemembered) return;
+    if (age < renewEveryMs && this.#present.signatures.size < maxRemembered) return;
     // After a long pause of this process both are too old.
     this.#before = age < 2 * renewEveryMs ? this.#present : undefined;
     this.#present = this.#begin();

@@ -31,7 +31,7 @@ const forwardings: Readonly<Record<string, Forwarding>> = {
 const voucherLifetimeMs = 10_000;
 /** Two processes whose clocks may each be 2 s from the one they follow. */
 const clockToleranceMs = 4_000;
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
 /** The call that a signature covers besides its signer. */
 interface SignedCall {
@@ -173,7 +173,7 @@ function remember<Value>(known: Map<string, Value>, key: string, make: () => Val
   const cached = known.get(key);
   if (cached !== undefined) return cached;
   const value = make();
-  if (known.size >= mostRemembered) known.clear();
+  if (known.size >= maxRemembered) known.clear();
   known.set(key, value);
   return value;
 }

@@ -7,7 +7,7 @@ const checkAfterMs = 150;
 const silentAfterMs = 300;
 /** A replica that answers other calls, but not this one, may only be busy: another is asked after this time. */
 const slowAfterMs = 1_000;
-const mostAttempts = 3;
+const maxAttempts = 3;
 const retryPausesMs = [50, 150];
 
 /** Calls may be duplicated for a replica's slowness no more often than one in ten, and 50 at once. */
@@ -160,7 +160,7 @@ class FailoverCall {
   }
 
   #startAnother(among: 'all' | 'answering', mayStart: () => boolean): boolean {
-    const another = this.#attempts < mostAttempts ? this.#call.replicas.pickAnother(this.#tried, among) : undefined;
+    const another = this.#attempts < maxAttempts ? this.#call.replicas.pickAnother(this.#tried, among) : undefined;
     if (!another || !mayStart()) return false;
     this.start(another);
     return true;

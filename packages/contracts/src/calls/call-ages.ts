@@ -1,5 +1,5 @@
 const windowMs = 300_000;
-const mostSenders = 1_000;
+const maxSenders = 1_000;
 
 /** The smallest difference between our clock and a sender's, in this window of time and in the one before. */
 interface Sender {
@@ -33,7 +33,7 @@ export class CallAges {
     const now = this.#now();
     const known = this.#senders.get(name);
     if (!known) {
-      if (this.#senders.size >= mostSenders) this.#senders.clear();
+      if (this.#senders.size >= maxSenders) this.#senders.clear();
       const first = { windowEndsAt: now + windowMs, smallest: difference, before: Number.POSITIVE_INFINITY };
       this.#senders.set(name, first);
       return first;

@@ -11,7 +11,7 @@ const refreshEveryMs = 500;
 const checkServingEveryMs = 2_000;
 const resolveEveryMs = 5_000;
 const resolveLimitMs = 2_000;
-const mostInFlight = 1_000;
+const maxInFlight = 1_000;
 
 /** One process that serves a service, over a connection of its own. */
 export interface Replica {
@@ -168,7 +168,7 @@ export class ReplicaSet {
     let bestRank = lowestRank - 1;
     for (let offset = 0; offset < count; offset += 1) {
       const replica = this.#replicas[(this.#turn + offset) % count] as Replica;
-      if (tried.includes(replica) || replica.inFlight >= mostInFlight) continue;
+      if (tried.includes(replica) || replica.inFlight >= maxInFlight) continue;
       const rank = rankOf(replica);
       if (rank < lowestRank || rank < bestRank || (best && rank === bestRank && replica.inFlight >= best.inFlight)) continue;
       best = replica;

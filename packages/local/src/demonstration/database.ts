@@ -10,7 +10,7 @@ import type { Day, Row } from './values.ts';
 const advisoryLock = 727_274_002;
 const limitMs = 60_000;
 const rowsAtOnce = 2_000;
-const mostAttempts = 8;
+const maxAttempts = 8;
 
 interface DemonstrationOptions {
   /** The URL of an administrator of the system's own database. */
@@ -34,7 +34,7 @@ interface Rights {
  */
 export function bringUpDemonstration(options: DemonstrationOptions): Promise<string> {
   const backoff = createBackoff({ firstMs: 50, longestMs: 1_000, jitter: 1 });
-  const pauseAfter = (failures: number, cause: unknown) => (isConflict(cause) && failures < mostAttempts ? backoff(failures) : undefined);
+  const pauseAfter = (failures: number, cause: unknown) => (isConflict(cause) && failures < maxAttempts ? backoff(failures) : undefined);
   return retry(() => bringUp(options), { pauseAfter });
 }
 

@@ -73,7 +73,7 @@ export interface ModelInterface {
 /** The longest answer in characters, above any length that models are asked for. */
 const longestText = 1_000_000;
 /** Calls of tools in one output: far more than models make, and few enough that each piece can be compared with all of them. */
-const mostCalls = 200;
+const maxCalls = 200;
 /** As long as a name in a models file. */
 const longestName = 200;
 
@@ -114,7 +114,7 @@ export class OutputDraft {
   }
 
   addCall(call: Partial<CallDraft>): CallDraft {
-    if (this.calls.length >= mostCalls) throw new ModelFailure('too_large');
+    if (this.calls.length >= maxCalls) throw new ModelFailure('too_large');
     const draft = { index: undefined, id: '', name: '', arguments: '', signature: undefined, ...call };
     this.calls.push(draft);
     return draft;

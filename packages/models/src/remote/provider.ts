@@ -71,7 +71,7 @@ interface Usage {
   readonly outputTokens: number;
 }
 
-const mostTokens = 1_000_000_000;
+const maxTokens = 1_000_000_000;
 
 /** Adds the tokens of a call: the provider's count where it is plausible, an estimate otherwise. */
 function addUsage(sum: Usage, { inputTokens, outputTokens, text, reasoning, calls }: ModelOutput, promptTokens: number): Usage {
@@ -84,7 +84,7 @@ function addUsage(sum: Usage, { inputTokens, outputTokens, text, reasoning, call
 
 /** A prompt or an answer always has tokens, so 0 means that the provider did not count. */
 function plausible(count: unknown, estimate: () => number): number {
-  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 && count <= mostTokens ? count : estimate();
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 && count <= maxTokens ? count : estimate();
 }
 
 const betweenOutputs = '\n\n';

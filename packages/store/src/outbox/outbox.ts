@@ -52,7 +52,7 @@ export async function writeOutbox(sql: Sql, topic: string, messages: readonly Ou
   );
 }
 
-const mostAtOnce = 200;
+const maxAtOnce = 200;
 
 interface DeadLetterRow {
   id: string;
@@ -74,7 +74,7 @@ export const outboxMethods = ({ sql }: Pick<Store, 'sql'>, onRetry: () => void):
   listDeadLetters: {
     allow: operators,
     async handle({ limit, afterId }) {
-      const most = Math.min(limit || mostAtOnce, mostAtOnce);
+      const most = Math.min(limit || maxAtOnce, maxAtOnce);
       const rows = await sql<DeadLetterRow>(`select ${columns} from dead_letters where id > $1 order by id limit $2`, [afterId, most]);
       const deadLetters = rows.map((row) => ({ ...row, createdAt: isoTime(row.createdAt), deadAt: isoTime(row.deadAt) }));
       return { deadLetters };
@@ -83,8 +83,8 @@ export const outboxMethods = ({ sql }: Pick<Store, 'sql'>, onRetry: () => void):
   retryDeadLetters: {
     allow: operators,
     async handle({ ids }) {
-      if (ids.length > mostAtOnce)
-        throw new ServiceError('invalid_request', { message: `At most ${mostAtOnce} ids in a call.`, param: 'ids' });
+      if (ids.length > maxAtOnce)
+        throw new ServiceError('invalid_request', { message: `At most ${maxAtOnce} ids in a call.`, param: 'ids' });
       const rows = await sql(
         `with removed as (delete from dead_letters where id = any($1) returning *)
          insert into outbox (id, topic, payload, created_at) select id, topic, payload, created_at from removed

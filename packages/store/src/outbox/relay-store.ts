@@ -1,7 +1,7 @@
 import type { Sql } from '../sql.ts';
 import type { OutboxMessage } from './outbox.ts';
 
-const mostTenants = 50;
+const maxTenants = 50;
 
 export interface ClaimedMessage<Payload> extends OutboxMessage<Payload> {
   readonly organizationId: string;
@@ -47,7 +47,7 @@ const waitingTenants = `
 
 const claimText = (tenants: string, isChosen: string) => `
   with recursive tenants (organization_id) as (${tenants}),
-  chosen as materialized (select organization_id from tenants where ${isChosen} limit ${mostTenants}),
+  chosen as materialized (select organization_id from tenants where ${isChosen} limit ${maxTenants}),
   share as materialized (
     select greatest(1, $2::int / greatest(1, count(*)))::int as quota, count(*)::int as tenants, max(organization_id) as last from chosen),
   locked as materialized (
@@ -77,7 +77,7 @@ export async function claimMessages<Payload>(sql: Sql, options: ClaimOptions): P
   const [first] = rows;
   if (!first) return { messages: [], after: '', hasMore: 'after' in tenants && tenants.after !== '' };
   const isCut = first.available > rows.length || rows.some(({ turn }) => turn >= first.quota);
-  const isFull = first.tenants >= mostTenants;
+  const isFull = first.tenants >= maxTenants;
   const messages = rows.map(({ id, payload, organizationId, attempts }) => ({ id, payload, organizationId, attempts }));
   return { messages, after: isFull ? first.last : '', hasMore: isCut || isFull || ('after' in tenants && tenants.after !== '') };
 }

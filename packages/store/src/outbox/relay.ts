@@ -16,7 +16,7 @@ const batchPause = createBackoff({ firstMs: 200, longestMs: 10_000 });
 const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
 /** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
 const concurrentParts = 8;
-const mostLanes = 16;
+const maxLanes = 16;
 const retriedAtOnce = 8;
 /** How long new messages wait for those that are retried. */
 const retryWaitMs = 250;
@@ -162,7 +162,7 @@ class OutboxRelay<Payload> {
   }
 
   #openLane(organizationId: string, messages: Batch<Payload>): Batch<Payload> {
-    if (this.#lanes.size < mostLanes && !this.#lanes.has(organizationId)) {
+    if (this.#lanes.size < maxLanes && !this.#lanes.has(organizationId)) {
       this.#process.logger.warn({ event: 'relay_tenant_slow', topic: this.#deps.topic, organization_id: organizationId });
       const lane = this.#runLane(organizationId).finally(() => this.#lanes.delete(organizationId));
       this.#lanes.set(organizationId, lane);
@@ -208,7 +208,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 
 const everyMs = 15_000;
 /** Counting stops at this number, so that its cost does not grow with a backlog. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 interface Measured {
   waiting: number;
@@ -218,9 +218,9 @@ interface Measured {
 }
 
 const statement = `
-  select (select count(*)::int from (select 1 from outbox where topic = $1 limit ${mostCounted}) as counted) as waiting,
+  select (select count(*)::int from (select 1 from outbox where topic = $1 limit ${maxCounted}) as counted) as waiting,
     coalesce((select extract(epoch from now() - created_at)::float8 from outbox where topic = $1 order by topic, id limit 1), 0) as "waitingSeconds",
-    (select count(*)::int from (select 1 from dead_letters where topic = $1 limit ${mostCounted}) as counted) as dead,
+    (select count(*)::int from (select 1 from dead_letters where topic = $1 limit ${maxCounted}) as counted) as dead,
     coalesce((select extract(epoch from now() - dead_at)::float8 from dead_letters where topic = $1 order by topic, dead_at limit 1), 0)
       as "deadSeconds"`;
 

@@ -93,13 +93,13 @@ export const listAuditAnchors = ({ store, auditKeys }: IdentityDeps): RpcOf<'ide
   },
 });
 
-const mostAnchors = 200;
+const maxAnchors = 200;
 
 export const checkAuditAnchors = ({ store, auditKeys }: IdentityDeps): RpcOf<'identity', 'checkAuditAnchors'> => ({
   allow: operators,
   async handle({ anchors }) {
-    if (anchors.length > mostAnchors)
-      throw new ServiceError('invalid_request', { message: `At most ${mostAnchors} anchors in a call.`, param: 'anchors' });
+    if (anchors.length > maxAnchors)
+      throw new ServiceError('invalid_request', { message: `At most ${maxAnchors} anchors in a call.`, param: 'anchors' });
     const signed = anchors.map(({ sequence, ...anchor }) => ({ ...anchor, sequence: Number(sequence) }));
     return { faults: await checkAnchors(store.sql, auditKeys, signed) };
   },

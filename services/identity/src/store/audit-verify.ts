@@ -168,17 +168,17 @@ export interface AnchorPage {
   readonly after: string;
 }
 
-const mostAnchors = 200;
+const maxAnchors = 200;
 
 const listAnchorsStatement = `
   select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac, now() as at
-  from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${mostAnchors}`;
+  from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${maxAnchors}`;
 
 /** Signs the ends of the chains in the order of organizations, from the one after `after`, or of one organization alone. */
 export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: string, after: string): Promise<AnchorPage> {
   const rows = await sql<ChainRow>(listAnchorsStatement, [after, organizationId]);
   const results = rows.map((row) => anchorOf(keys, row));
-  const last = rows.length === mostAnchors ? rows.at(-1) : undefined;
+  const last = rows.length === maxAnchors ? rows.at(-1) : undefined;
   return {
     anchors: results.flatMap((result) => ('mac' in result ? result : [])),
     faults: results.flatMap((result) => ('mac' in result ? [] : result)),
