@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { mostRows, safeSpec } from '../web/src/ui/rich/chart-spec.ts';
+import { maxRows, safeSpec } from '../web/src/ui/rich/chart-spec.ts';
 
 const remote = 'https://attacker.example';
 const script = 'javascript:alert(1)';
@@ -50,10 +50,10 @@ test.each<[string, unknown]>([
 });
 
 test('rows, layers, depth and counts are bounded, and cells are values', () => {
-  const many = Array.from({ length: mostRows * 2 }, (_unused, b) => ({ a: { nested: [b] }, b }));
+  const many = Array.from({ length: maxRows * 2 }, (_unused, b) => ({ a: { nested: [b] }, b }));
   const layer = Array.from({ length: 500 }, () => ({ mark: 'bar', encoding }));
   const bounded = safeSpec({ data: { values: many }, layer, encoding: { y: { axis: { tickCount: 1e9, nice: { interval: 'x' } } } } });
-  expect(bounded?.rows).toHaveLength(mostRows);
+  expect(bounded?.rows).toHaveLength(maxRows);
   expect(bounded?.rows[0]).toEqual({ a: '{"nested":[0]}', b: 0 });
   expect(bounded?.spec['layer']).toHaveLength(10);
   expect(bounded?.spec['encoding']).toEqual({ y: { axis: { tickCount: 50 } } });

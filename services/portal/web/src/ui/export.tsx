@@ -16,7 +16,7 @@ interface ExportProps<Row> {
 }
 
 /** A larger file would not fit into the browser's memory beside the page. */
-const mostRows = 200_000;
+const maxRows = 200_000;
 
 /** A long list takes more requests than a user may send in a minute: then the next one waits as long as the service says. */
 async function whenAllowed<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -46,7 +46,7 @@ export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<
         parts.push(toCsv([], data.map(cells)).replace(/^\r\n/, ''));
         rows += data.length;
         setCount(rows);
-        if (rows >= mostRows) {
+        if (rows >= maxRows) {
           notify(`The file holds the first ${formatNumber(rows)} rows. Narrow the dates for the others.`, 'danger');
           break;
         }

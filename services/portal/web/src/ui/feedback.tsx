@@ -97,13 +97,13 @@ interface Toast {
   tone: 'success' | 'danger';
 }
 
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
 function setToasts(next: readonly Toast[]) {
-  toasts = next.slice(-mostAtOnce);
+  toasts = next.slice(-maxAtOnce);
   for (const listener of listeners) listener();
 }
 

@@ -7,7 +7,7 @@ export interface Bar {
   value: number;
 }
 
-const mostTicks = 4;
+const maxTicks = 4;
 /** A label below each seventh bar, counted from the last one. */
 const labelledBars = 7;
 
@@ -44,7 +44,7 @@ export function Bars({ bars, label, unit }: { bars: readonly Bar[]; label: strin
 
 /** From 0 to at least the largest value, in steps of 1, 2 or 5 times a power of ten. */
 function ticksOf(largest: number): number[] {
-  const least = Math.max(1, largest) / mostTicks;
+  const least = Math.max(1, largest) / maxTicks;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = Math.max(1, ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power);
   return Array.from({ length: Math.max(1, Math.ceil(largest / step)) + 1 }, (_, index) => index * step);

@@ -1,6 +1,6 @@
 import { formatNumber } from '../format.tsx';
 
-const mostListedRows = 100;
+const maxListedRows = 100;
 
 /** The figures as a table, for readers who cannot use the picture. */
 export function ChartData({ rows }: { rows: Record<string, unknown>[] }) {
@@ -20,7 +20,7 @@ export function ChartData({ rows }: { rows: Record<string, unknown>[] }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, mostListedRows).map((row, index) => (
+            {rows.slice(0, maxListedRows).map((row, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity and never change.
               <tr key={index}>
                 {names.map((name) => (

@@ -49,12 +49,12 @@ const refusedKeys = new Set([
 ]);
 const countKeys = new Set(['tickCount', 'nice', 'maxbins', 'columns', 'symbolLimit', 'tickMinStep']);
 const largestCount = 50;
-const mostLayers = 10;
-const mostListed = 200;
+const maxLayers = 10;
+const maxListed = 200;
 /** A fold makes as many rows of each row as it names columns. */
-const mostFolded = 20;
+const maxFolded = 20;
 const deepest = 10;
-export const mostRows = 5_000;
+export const maxRows = 5_000;
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -69,7 +69,7 @@ export function safeSpec(input: unknown): { spec: JsonObject; rows: JsonObject[]
 
 function rowsOf(data: Json | undefined): JsonObject[] {
   const values = isObject(data) && Array.isArray(data.values) ? data.values : [];
-  return values.slice(0, mostRows).filter(isObject).map(flat);
+  return values.slice(0, maxRows).filter(isObject).map(flat);
 }
 
 /** Cells are values, and never objects. */
@@ -84,7 +84,7 @@ function safeView(view: JsonObject, depth: number): JsonObject | undefined {
   for (const key of viewKeys) if (view[key] !== undefined) result[key] = view[key];
   if (Array.isArray(result.layer)) {
     const layers = result.layer
-      .slice(0, mostLayers)
+      .slice(0, maxLayers)
       .filter(isObject)
       .map((layer) => safeView(layer, depth + 1));
     result.layer = layers.filter((layer) => layer !== undefined);
@@ -106,7 +106,7 @@ function safeMark(mark: Json | undefined): Json | undefined {
 
 /** Filters are objects that compare a field; a text would be an expression. */
 function safeTransforms(list: Json): Json {
-  const objects = Array.isArray(list) ? list.slice(0, mostLayers).filter(isObject) : [];
+  const objects = Array.isArray(list) ? list.slice(0, maxLayers).filter(isObject) : [];
   const safe = objects.filter(
     (one) => Object.keys(one).every((key) => transforms.includes(key)) && (one.filter === undefined || isObject(one.filter)),
   );
@@ -114,13 +114,13 @@ function safeTransforms(list: Json): Json {
   const fold = safe.find((one) => one.fold !== undefined);
   return safe.flatMap((one) => {
     if (one.fold === undefined) return [one];
-    return one === fold && Array.isArray(one.fold) ? [{ ...one, fold: one.fold.slice(0, mostFolded) }] : [];
+    return one === fold && Array.isArray(one.fold) ? [{ ...one, fold: one.fold.slice(0, maxFolded) }] : [];
   });
 }
 
 function clean(value: Json, depth: number): Json {
   if (depth > deepest) return null;
-  if (Array.isArray(value)) return value.slice(0, mostListed).map((one) => clean(one, depth + 1));
+  if (Array.isArray(value)) return value.slice(0, maxListed).map((one) => clean(one, depth + 1));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]): [string, Json][] => {

@@ -85,13 +85,13 @@ export default function Chart({ spec, label }: { spec: unknown; label?: string }
 }
 
 /** More labels than these would touch each other, and are slanted. */
-const mostLevelLabels = 8;
+const maxLevelLabels = 8;
 
 const widthOf = (element: HTMLElement) => Math.max(160, element.clientWidth);
 
 function draw(element: HTMLElement, { spec, rows }: NonNullable<ReturnType<typeof safeSpec>>): View {
   const sized = { ...spec, data: { values: rows }, width: widthOf(element), height, autosize: { type: 'fit-x', contains: 'padding' } };
-  const axis = { axisX: { labelAngle: rows.length > mostLevelLabels ? -40 : 0 } };
+  const axis = { axisX: { labelAngle: rows.length > maxLevelLabels ? -40 : 0 } };
   const silent = { warn: ignore, info: ignore, debug: ignore, error: ignore, level: () => 0 };
   const compiled = compile(sized as unknown as TopLevelSpec, { logger: silent as never, config: { ...config, ...axis } as never });
   // With `ast` the parser keeps expressions as trees for the interpreter.

@@ -43,14 +43,14 @@ function Fence({ children }: ComponentProps<'pre'>) {
 }
 
 const parsedSpecs = new Map<string, unknown>();
-const mostParsed = 50;
+const maxParsed = 50;
 
 /** The same object for the same text, so that a chart is not drawn again; undefined while the text is incomplete. */
 function parseSpec(code: string): unknown {
   if (parsedSpecs.has(code)) return parsedSpecs.get(code);
   try {
     const spec: unknown = JSON.parse(code);
-    if (parsedSpecs.size >= mostParsed) parsedSpecs.clear();
+    if (parsedSpecs.size >= maxParsed) parsedSpecs.clear();
     parsedSpecs.set(code, spec);
     return spec;
   } catch {
