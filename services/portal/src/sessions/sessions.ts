@@ -27,7 +27,7 @@ export interface Sessions {
 const sessionLifetimeMs = 1_000;
 /** A token is replaced so long before its end, so that no request arrives with one that has expired. */
 const renewBeforeMs = 60_000;
-const mostSessions = 20_000;
+const maxSessions = 20_000;
 /** A request waits no longer for identity. */
 const lookUpLimitMs = 10_000;
 
@@ -45,7 +45,7 @@ const apiTokenId = (token: string, role: string) => `${idOf(token)} ${role}`;
 
 /** Asks identity once for requests at the same time, and keeps its answer for a while. A failure is not kept. */
 class AnswerCache<Value> {
-  readonly #known = new LRUCache<string, Known<Value>>({ max: mostSessions });
+  readonly #known = new LRUCache<string, Known<Value>>({ max: maxSessions });
 
   get(key: string, ask: () => Promise<{ value: Value; lifetimeMs: number }>): Promise<Value> {
     const known = this.#known.get(key);

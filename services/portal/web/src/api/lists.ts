@@ -30,7 +30,7 @@ export const keepSameList =
   <Data>(before: Data | undefined, query: { queryKey: QueryKey } | undefined): Data | undefined =>
     queryKey.every((part, index) => typeof part === 'object' || part === query?.queryKey[index]) ? before : undefined;
 
-const mostTables = 5_000;
+const maxTables = 5_000;
 
 /** The data source with all its tables. */
 export const dataSourceQuery = (environment: Environment) =>
@@ -46,7 +46,7 @@ export const dataSourceQuery = (environment: Environment) =>
       const first = await read(undefined);
       const tables = [...first.data];
       let { next_cursor: cursor } = first.meta;
-      while (cursor && tables.length < mostTables) {
+      while (cursor && tables.length < maxTables) {
         const page = await read(cursor);
         tables.push(...page.data);
         cursor = page.meta.next_cursor;
@@ -70,14 +70,14 @@ export interface NameList<Row> {
 }
 
 const namesAtOnce = 100;
-const mostNames = 1_000;
+const maxNames = 1_000;
 
 async function readNames<Row>(read: (cursor: string | undefined) => Promise<ApiPage<Row>>, signal: AbortSignal): Promise<NameList<Row>> {
   const list: NameList<Row> = { rows: [], total: 0 };
   for await (const { data, meta } of readAll(read, signal)) {
     list.rows.push(...data);
     list.total = meta.total;
-    if (list.rows.length >= mostNames) break;
+    if (list.rows.length >= maxNames) break;
   }
   return list;
 }

@@ -12,9 +12,9 @@ import { destinationsOf } from './navigation.ts';
 import { setTheme } from './theme.ts';
 import { useEnvironment } from './use-environment.ts';
 
-const mostAgents = 8;
+const maxAgents = 8;
 /** Limits the templates, and the conversations. */
-const mostOthers = 5;
+const maxOthers = 5;
 const conversationsSearched = 50;
 
 /** Pages, actions, agents, templates and recent conversations by name: Ctrl K. */
@@ -27,7 +27,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const search = useDeferredValue(typed.trim());
   const { data } = useQuery({
     queryKey: [environment, 'agents', 'palette', search],
-    queryFn: () => bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: mostAgents, ...(search && { search }) } } })),
+    queryFn: () => bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: maxAgents, ...(search && { search }) } } })),
     placeholderData: keepPreviousData,
   });
   const run = (act: () => unknown) => () => {
@@ -123,12 +123,12 @@ function OtherEntries({ search, onRun }: OtherEntriesProps) {
   const navigate = useNavigate();
   const templates = useQuery({
     queryKey: [environment, 'templates', 'palette', search],
-    queryFn: () => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: mostOthers, search } } })),
+    queryFn: () => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: maxOthers, search } } })),
     placeholderData: keepPreviousData,
   });
   const agents = useQuery(newestAgentsQuery(environment));
   const conversations = useQuery(recentConversationsQuery(environment, agents.data, conversationsSearched));
-  const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, mostOthers);
+  const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, maxOthers);
   return (
     <>
       {matching && matching.length > 0 && (

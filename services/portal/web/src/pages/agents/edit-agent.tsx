@@ -244,7 +244,7 @@ function Answers({ form: { register, control, errorOf } }: { form: Form }) {
   );
 }
 
-const mostPrompts = 5;
+const maxPrompts = 5;
 
 function Conversation({ form }: { form: Form }) {
   return (
@@ -303,7 +303,7 @@ function Prompts({ value, onChange, error }: PromptsProps) {
           {error}
         </p>
       )}
-      {value.length < mostPrompts && (
+      {value.length < maxPrompts && (
         <div>
           <Button icon={Plus} onClick={add}>
             Add a prompt

@@ -15,7 +15,7 @@ interface PickerProps {
 }
 
 /** Tables rendered at once; the search reaches the others. */
-const mostTablesAtOnce = 200;
+const maxTablesAtOnce = 200;
 
 /** Chooses the tables and columns that an agent may read. */
 export function ScopePicker({ value, onChange }: PickerProps) {
@@ -52,7 +52,7 @@ export function ScopePicker({ value, onChange }: PickerProps) {
         {selection.unknown.map((entry) => (
           <UnknownEntry key={entry} entry={entry} onRemove={() => onChange(value.filter((one) => one !== entry))} />
         ))}
-        {matching.slice(0, mostTablesAtOnce).map((table) => (
+        {matching.slice(0, maxTablesAtOnce).map((table) => (
           <TableChoice
             key={table.name}
             table={table}
@@ -61,8 +61,8 @@ export function ScopePicker({ value, onChange }: PickerProps) {
             onChange={(columns) => onChange(changeScope(value, source, { table, columns }))}
           />
         ))}
-        {matching.length > mostTablesAtOnce && (
-          <li className="picker-note muted small">{plural(matching.length - mostTablesAtOnce, 'more table')}: search to reach them.</li>
+        {matching.length > maxTablesAtOnce && (
+          <li className="picker-note muted small">{plural(matching.length - maxTablesAtOnce, 'more table')}: search to reach them.</li>
         )}
         {matching.length === 0 && <li className="picker-note muted small">No table or column matches.</li>}
       </ul>

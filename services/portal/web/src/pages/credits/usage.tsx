@@ -14,9 +14,9 @@ import { type Grouping, groupings, lastDays, readPeriods, readUsage, type UsageR
 import { dayLabel, fillDays, monthLabel, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
-const mostBars = 31;
+const maxBars = 31;
 /** Days, weeks and months are narrower. */
-const mostTimes = 62;
+const maxTimes = 62;
 const defaultDays = 30;
 /** Users or agents on a page. Days, weeks and months stand on one. */
 const ownersAtOnce = 50;
@@ -146,10 +146,10 @@ interface ViewProps {
 }
 
 function UsageView({ page, isLoading, grouping, label }: ViewProps) {
-  const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page, mostTimes) : page.data), [page, grouping]);
+  const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page, maxTimes) : page.data), [page, grouping]);
   const spec = useMemo(() => {
     const isTime = isPeriod(grouping);
-    const bars = isTime ? rows?.slice(-mostTimes) : rows?.slice(0, mostBars);
+    const bars = isTime ? rows?.slice(-maxTimes) : rows?.slice(0, maxBars);
     return (
       bars &&
       usageSpec(

@@ -167,7 +167,7 @@ function Connected({ source }: { source: Source | undefined }) {
         <Table
           label="Tables"
           columns={columns}
-          rows={tables?.slice(0, mostTablesAtOnce)}
+          rows={tables?.slice(0, maxTablesAtOnce)}
           rowKey={({ schema, name }) => `${schema}.${name}`}
           empty={
             <Empty icon={Database} title={text ? 'No table or column matches' : 'The account can read no table'}>
@@ -175,15 +175,15 @@ function Connected({ source }: { source: Source | undefined }) {
             </Empty>
           }
         />
-        {tables && tables.length > mostTablesAtOnce && (
-          <p className="pager">{plural(tables.length - mostTablesAtOnce, 'more table')}: search to reach them.</p>
+        {tables && tables.length > maxTablesAtOnce && (
+          <p className="pager">{plural(tables.length - maxTablesAtOnce, 'more table')}: search to reach them.</p>
         )}
       </Section>
     </div>
   );
 }
 
-const mostTablesAtOnce = 200;
+const maxTablesAtOnce = 200;
 
 function RoleGate({ gate, isLoading }: { gate: Source['role_gate'] | undefined; isLoading: boolean }) {
   if (!gate && !isLoading) return null;

@@ -91,12 +91,12 @@ function UsageChart() {
   );
 }
 
-const mostConversations = 6;
+const maxConversations = 6;
 
 function Recent() {
   const environment = useEnvironment();
   const agents = useQuery(newestAgentsQuery(environment));
-  const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data, mostConversations));
+  const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data, maxConversations));
   const failure = agents.error ?? error;
   return (
     <Section title="Your recent conversations">
@@ -118,7 +118,7 @@ function Recent() {
         )}
         <ul>
           {data
-            ?.slice(0, mostConversations)
+            ?.slice(0, maxConversations)
             .map(({ id, agent_id: agentId, title, agentName, last_message_at: iso, message_count: count }) => (
               <li key={id}>
                 <Link
