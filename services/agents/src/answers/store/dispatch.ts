@@ -44,8 +44,10 @@ export type DispatchedRow = RedispatchedRow & {
   readonly workerChannel: string;
 } & (({ readonly state: 'running' } & AttemptInput) | ({ readonly state: 'dispatched' } & NullColumns<AgentInput>));
 
-// The conditions that are always true make the planner expect few rows, and so use the keys. An answer whose agent was deleted does not
-// begin here: the attempt to begin its job ends it.
+// `next` has the oldest waiting answers that the limit of answers in flight leaves room for, with their priorities, and `locked` locks them.
+// `beginning` gives the first of them a worker each; an answer whose agent was deleted gets none, since the attempt to begin its job ends
+// it. `dispatched` writes the states of all of them, and `line_update` the counters of their tenants.
+// The conditions that are always true make the planner expect few rows, and so use the keys.
 const dispatch = `
   with ${items(tenantColumns)}, ${lockedLines()},
   next as materialized (
