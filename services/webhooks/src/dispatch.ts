@@ -18,7 +18,7 @@ import {
 } from './store/queue.ts';
 
 const maxWebhooksPerBatch = 500;
-const webhooksAJob = 8;
+const maxWebhooksPerJob = 8;
 const maxRecoveredPerBatch = 500;
 
 /** Dispatches the waiting deliveries of webhooks, as jobs for the dispatchers. */
@@ -81,7 +81,7 @@ export function createDispatch({ process, store, jobs, now }: DispatchOptions): 
 function assignJobs(webhooks: readonly WebhookKey[]): WebhookJobs[] {
   let shared = '';
   return webhooks.map((webhook, index) => {
-    if (index % webhooksAJob === 0) shared = randomUUID();
+    if (index % maxWebhooksPerJob === 0) shared = randomUUID();
     return { ...webhook, shared, own: randomUUID() };
   });
 }

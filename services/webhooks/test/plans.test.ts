@@ -58,7 +58,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   saveWebhookHealth: () =>
     saveWebhookHealth(
       store.sql,
-      endpoints.map((each) => ({ ...each, health: healthy, isAttempted: true, lookAt: null })),
+      endpoints.map((each) => ({ ...each, health: healthy, isAttempted: true, checkAt: null })),
       now,
     ),
   recordDeliveryTimes: () =>

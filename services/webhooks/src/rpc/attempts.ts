@@ -52,7 +52,7 @@ export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): Rpc
 
 type Open = (...args: Parameters<SecretOpener>) => string | undefined;
 
-/** Nothing is sent that is not signed with the endpoint's own secret; the previous one signs along where it can. */
+/** Every event is signed with the webhook's own secret, and with the previous one too while that is valid; null where the own secret cannot be opened. */
 function toBegun(open: Open, tenant: Tenant, row: AttemptRow, at: number) {
   const secret = open(tenant, row.webhookId, row.secret);
   if (secret === undefined) return null;
@@ -115,7 +115,7 @@ const failureOf = (cause: unknown): unknown =>
   classifyDatabaseFailure(cause) === 'all' ? cause : new ServiceError('outcomes_not_saved', { cause });
 
 interface EndingJob extends DispatchedKey {
-  /** Its place among the items of its call. */
+  /** Its index among the items of its call. */
   position: number;
   outcome: Outcome;
   /** The URL that the attempt was sent to; empty from dispatchers of the version before. */
@@ -167,7 +167,7 @@ const toAfter = ({ key, after, isAttempted, dueAt }: WebhookChange & { key: Webh
   ...key,
   health: after,
   isAttempted,
-  lookAt: dueAt,
+  checkAt: dueAt,
 });
 
 /** Adds an audit entry and a notice to the administrators, in the transaction that disables the webhook. */

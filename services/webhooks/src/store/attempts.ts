@@ -246,7 +246,7 @@ export interface WebhookUpdate extends WebhookKey {
   health: Health;
   isAttempted: boolean;
   /** When the queue has to be checked for the first retry. */
-  lookAt: number | null;
+  checkAt: number | null;
 }
 
 const saveWebhookHealthStatement = `
@@ -265,7 +265,7 @@ const saveWebhookHealthStatement = `
 
 /** Writes the health of locked webhooks. One that was disabled loses its pending deliveries. */
 export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpdate[], now: number): Promise<void> {
-  const items = endpoints.map(({ organizationId, environment, webhookId, health, isAttempted, lookAt }) => ({
+  const items = endpoints.map(({ organizationId, environment, webhookId, health, isAttempted, checkAt }) => ({
     organization_id: organizationId,
     environment,
     id: webhookId,
@@ -274,7 +274,7 @@ export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpd
     first_failure_at: health.firstFailureAt === null ? null : toTimestamp(health.firstFailureAt),
     failed_events: health.failedEvents,
     attempted: isAttempted,
-    look_at: lookAt === null ? null : toTimestamp(lookAt),
+    look_at: checkAt === null ? null : toTimestamp(checkAt),
   }));
   await sql(saveWebhookHealthStatement, [JSON.stringify(items), toTimestamp(now)]);
 }

@@ -3,7 +3,7 @@ import { defineEntity, environment, type InferEntity, migratedIndex, p, timestam
 /** The environment of these tables has no check: only that of `endpoints` has one. */
 const looseTenant = { organizationId: p.text().primary(), environment: p.text().primary() };
 
-/** A webhook registration. Deliveries are written by prepared statements. */
+/** A webhook registration, which the database calls an endpoint. Deliveries are written by prepared statements. */
 export const Webhook = defineEntity({
   name: 'Webhook',
   tableName: 'endpoints',
@@ -85,10 +85,13 @@ const DeliveryEntity = defineEntity({
     eventType: p.text(),
     redeliveryOf: p.text().nullable(),
     test: p.boolean().default(false),
+    /** A delivery is `armed` while it is dispatched: a job has it. */
     state: p.enum(['waiting', 'armed', 'delivered', 'failed', 'dropped'] as const),
     dueAt: timestamp(),
+    /** When its job has to be checked; null unless it is dispatched. */
     lookAt: timestamp().nullable(),
     job: p.text().nullable(),
+    /** The number of its last dispatch, which an outcome has to name. */
     dispatch: p.integer().default(0),
     attemptsMade: p.integer().default(0),
     attempts: p.json<unknown[]>().defaultRaw("'[]'"),

@@ -59,6 +59,10 @@ export const atRowOf = (relation: string, target = 'delivery'): string =>
   `${target}.tableoid = ${relation}.part and ${target}.ctid = ${relation}.place and (${relation}.part, ${relation}.place) is not distinct from (${relation}.part, ${relation}.place)`;
 
 /**
+ * `lanes` has every webhook of the organizations with the number of its dispatched deliveries, and `organizations` how many more the limit
+ * of its organization leaves to each wanted webhook. `open` has the wanted webhooks with the room in their lanes, which is at least one where
+ * no delivery is dispatched, and `due` the deliveries that fit.
+ *
  * The armed deliveries of a webhook are counted in the order of an index. Otherwise the planner may choose the primary key, which reads all
  * deliveries of the tenant, those included that have ended. No delivery is due before it was created, so the index leads past most of the void
  * ones, of which there may be a million.
