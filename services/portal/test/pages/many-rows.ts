@@ -6,7 +6,7 @@ import { isList, isReadOfOneWebhook, type Json, type PagesWorld, rewrite, settle
 
 const total = 10_000;
 /** As many as the API lists. */
-const mostTables = 5_000;
+const maxTables = 5_000;
 /** An agent has no more. */
 const mostEntries = 200;
 const measuredTimes = 3;
@@ -21,7 +21,7 @@ const multiply = (page: Page, count: number) =>
     if (isList(body)) return body.data.length === 0 ? body : pageOf(body.data, body.meta, url, count);
     if (!url.pathname.endsWith('/v1/data-source')) return body;
     const source = body['data'] as { tables: Json[] };
-    const { data, meta } = pageOf(source.tables, body['meta'] as Json, url, mostTables);
+    const { data, meta } = pageOf(source.tables, body['meta'] as Json, url, maxTables);
     return { data: { ...source, tables: data.map(({ position, ...table }) => ({ ...table, name: `table_${position}` })) }, meta };
   });
 
