@@ -26,7 +26,7 @@ export function creditCommands(program: Command, run: Run): void {
         // credits opens a ledger for any organization; identity checks that it exists.
         await requireOrganization({ identity }, organization);
         const tenant = { organizationId: organization, environment };
-        const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) }).catch(refuseUnknownOutcome(id));
+        const { balance } = await credits.grant({ tenant, grantId: id, amount: checkAmount(amount) }).catch(refuseUnknownOutcome(id));
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
       }),
     );
@@ -67,7 +67,7 @@ async function verify(credits: Connection['credits'], organizationId: string, fu
   return { tenants, faults };
 }
 
-function wholeNumber(text: string): string {
+function checkAmount(text: string): string {
   if (/^[1-9]\d{0,15}$/.test(text)) return text;
   throw new Error('--amount must be a whole number above 0.');
 }

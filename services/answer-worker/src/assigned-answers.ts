@@ -20,9 +20,9 @@ const maxWaits = 4;
 const retryMs = 1_000;
 /** Poll rarely: an older replica does not implement WaitForAnswers. */
 const unsupportedMs = 30_000;
-/** Also when a failed confirmation is repeated, so well below the 2 s after which a replica takes an unconfirmed attempt back. */
+/** How often replicas and free capacity are checked, and confirmations sent again: well below the 2 s after which a replica takes an attempt back. */
 const refreshEveryMs = 500;
-/** A replica that serves answers a worker that stops at once. A frozen one takes back what is not confirmed. */
+/** How long a stop waits for replicas. One that serves replies at once; a frozen one takes back what is not confirmed. */
 const stopMs = 1_000;
 
 /** This worker's calls to one replica. */
@@ -125,7 +125,7 @@ class AssignedAnswers {
     this.#reserve();
     for (const answer of assigned) void this.#run(answer);
     waits.received.push(...assigned.map(({ answer }) => answer.answerId));
-    // A replica that stops answers at once.
+    // A replica that is stopping replies at once and without answers: calls to it pause.
     if (isWait && assigned.length === 0 && performance.now() - calledAt < retryMs) waits.pausedUntil = performance.now() + retryMs;
     if (isWait) this.#offer();
   }
@@ -137,7 +137,7 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
-      // One that is not serving has gone, or takes the attempts back: its entry must not stay for them. Nor does a stop wait for it.
+      // A replica that does not serve has disappeared, or takes the attempts back: its entry is not kept for them, and a stop does not wait.
       if (waits.isServing && !this.#process.stopping.aborted) waits.received.unshift(...receivedAnswerIds);
       const isReplicaAway = isAway(error.code);
       waits.pausedUntil = performance.now() + (isReplicaAway ? retryMs : unsupportedMs);
@@ -154,7 +154,7 @@ class AssignedAnswers {
     this.#offer();
   }
 
-  /** The queue gets what neither waits nor runs. */
+  /** Leaves to the queue the concurrency that no call offers and no assigned answer uses. */
   #reserve(): void {
     this.#deps.jobs.setReserved(this.#offered + this.#running);
   }

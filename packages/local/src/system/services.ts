@@ -27,13 +27,13 @@ interface ServicesOptions {
  * Begins all processes of the plan, which load their code at the same time. The result starts those that are asked for, and waits until every
  * one is ready.
  */
-export function startServices({ instances, database, settings, stack, build = ownBuild, ...given }: ServicesOptions) {
+export function startServices({ instances, database, settings, stack, build = ownBuild, ...options }: ServicesOptions) {
   const compileCache = join(build ?? settings.DATA_DIR, 'compile-cache');
   const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
   const prepare = (instance: Instance) => {
     const { entry, name, opsPort } = instance;
     const env = childEnvironment({
-      ...given,
+      ...options,
       instance,
       instances,
       compileCache,

@@ -14,7 +14,7 @@ const claimMs = 10_000;
 const idleMs = 1_000;
 const batchPause = createBackoff({ firstMs: 200, longestMs: 10_000 });
 const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
-/** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
+/** A batch that failed as a whole is divided into this many parts, to find the tenant for which it failed. */
 const concurrentParts = 8;
 const maxLanes = 16;
 const retriedAtOnce = 8;
