@@ -8,20 +8,20 @@ export interface StreamEvent {
   data: Record<string, unknown>;
 }
 
-interface Question {
+interface NewMessage {
   environment: Environment;
   agentId: string;
   conversationId: string | undefined;
   message: string;
 }
 
-/** A question under the key of its answer. Sent again under this key, it attaches to that answer behind the last event that arrived. */
-export interface SentQuestion extends Question {
+/** A message under the Idempotency-Key of its answer. Sent again under this key, it attaches to that answer behind the last event that arrived. */
+export interface SentMessage extends NewMessage {
   readonly key: string;
   lastId: string;
 }
 
-export const withNewKey = (question: Question): SentQuestion => ({ ...question, key: randomKey(), lastId: '' });
+export const withNewKey = (message: NewMessage): SentMessage => ({ ...message, key: randomKey(), lastId: '' });
 
 /** The service writes every 15 s. A connection that is silent for longer is lost, as that of a computer that slept. */
 const silenceMs = 45_000;
@@ -32,7 +32,7 @@ const lastTypes = ['completed', 'failed'];
  * Sends a message, and yields the events of its answer. A connection that is lost continues where it ended: the same Idempotency-Key attaches
  * to the same answer, so that nothing is answered or charged twice. `sent` then names the last event, for a call that continues later.
  */
-export async function* streamAnswer(sent: SentQuestion, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+export async function* streamAnswer(sent: SentMessage, signal: AbortSignal): AsyncGenerator<StreamEvent> {
   for (let failures = 0; failures <= pausesMs.length; failures += 1) {
     if (failures > 0) await pause(pausesMs[failures - 1] ?? 0, signal);
     for await (const event of readUntilLost(sent, signal)) {
@@ -46,7 +46,7 @@ export async function* streamAnswer(sent: SentQuestion, signal: AbortSignal): As
 }
 
 /** The events of one connection; a refusal that another connection would get too is thrown. */
-async function* readUntilLost(sent: SentQuestion, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+async function* readUntilLost(sent: SentMessage, signal: AbortSignal): AsyncGenerator<StreamEvent> {
   try {
     for await (const event of readOnce(sent, signal)) {
       if (event.type === 'detached') return;
@@ -76,7 +76,7 @@ function silenceLimit() {
   };
 }
 
-async function* readOnce(sent: SentQuestion, signal: AbortSignal) {
+async function* readOnce(sent: SentMessage, signal: AbortSignal) {
   const limit = silenceLimit();
   try {
     const response = await send(sent, AbortSignal.any([signal, limit.signal]));
@@ -88,7 +88,7 @@ async function* readOnce(sent: SentQuestion, signal: AbortSignal) {
   }
 }
 
-async function send({ environment, agentId, conversationId, message, key, lastId }: SentQuestion, signal: AbortSignal): Promise<Response> {
+async function send({ environment, agentId, conversationId, message, key, lastId }: SentMessage, signal: AbortSignal): Promise<Response> {
   return await request(`/api/${environment}/v1/agents/${encodeURIComponent(agentId)}/messages/stream`, {
     method: 'POST',
     signal,

@@ -13,7 +13,7 @@ import { isUnderWay } from './queries.ts';
 const Markdown = lazy(() => import('../../ui/rich/markdown.tsx'));
 
 /** The user's message: text, never markup. */
-export function Prompt({ text }: { text: string }) {
+export function UserMessage({ text }: { text: string }) {
   return (
     <div className="prompt" dir="auto">
       {text}
@@ -117,12 +117,12 @@ function Working({ label }: { label: string }) {
 }
 
 /** An answer as it arrives. */
-export function PendingBubble({ pending, withPrompt }: { pending: PendingAnswer; withPrompt: boolean }) {
+export function PendingBubble({ pending, withMessage }: { pending: PendingAnswer; withMessage: boolean }) {
   const text = useDeferredValue(pending.text);
   const step = pending.steps.at(-1);
   return (
     <>
-      {withPrompt && <Prompt text={pending.question.message} />}
+      {withMessage && <UserMessage text={pending.sent.message} />}
       {!pending.failure && (
         <div className="answer" aria-busy="true">
           {pending.steps.length > 0 && (

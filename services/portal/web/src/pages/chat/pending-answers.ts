@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { type SentQuestion, type StreamEvent, streamAnswer, withNewKey } from '../../api/answer-stream.ts';
+import { type SentMessage, type StreamEvent, streamAnswer, withNewKey } from '../../api/answer-stream.ts';
 import type { Environment } from '../../api/client.ts';
 import { isRefusal, messageOf } from '../../api/errors.ts';
 import { queryClient } from '../../api/query-client.ts';
@@ -14,7 +14,7 @@ export interface AnswerStep {
 /** An answer under way. It lives outside of the page, so that it goes on while the user looks at something else. */
 export interface PendingAnswer {
   /** As it was sent first: a repeat under its key needs the same body, also when its conversation has an id. */
-  question: SentQuestion;
+  sent: SentMessage;
   conversationId: string | undefined;
   messageId: string | undefined;
   text: string;
@@ -76,7 +76,7 @@ export function setDraft(conversation: Conversation, text: string): void {
   changed();
 }
 
-/** Moves the answer of a new conversation that has got its id, with the draft that was typed below the question. */
+/** Moves the answer of a new conversation that has got its id, with the draft that was typed below the message. */
 function move(before: string, after: string, answer: PendingAnswer, isShown: boolean) {
   const draft = drafts.get(before);
   if (draft !== undefined) drafts.set(after, draft);
@@ -95,11 +95,11 @@ export const dismissFailure = (conversation: Conversation) => set(keyOf(conversa
 type OnConversation = (id: string) => boolean;
 
 /** Sends a message and follows its answer. */
-export const sendPrompt = (conversation: Conversation, prompt: string, onConversation: OnConversation): Promise<void> =>
+export const sendMessage = (conversation: Conversation, text: string, onConversation: OnConversation): Promise<void> =>
   followAnswer(
     conversation,
     {
-      question: withNewKey({ ...conversation, message: prompt }),
+      sent: withNewKey({ ...conversation, message: text }),
       conversationId: conversation.conversationId,
       messageId: undefined,
       text: '',
@@ -111,11 +111,11 @@ export const sendPrompt = (conversation: Conversation, prompt: string, onConvers
     onConversation,
   );
 
-/** Sends a question again after a failure. Where it may have been answered, the same answer is followed, so that nothing is charged twice. */
+/** Sends a message again after a failure. Where it may have been answered, the same answer is followed, so that nothing is charged twice. */
 export const sendAgain = (conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> =>
   pending.mayBeAnswered
     ? followAnswer(conversation, { ...pending, failure: undefined, mayBeAnswered: false, abort: new AbortController() }, onConversation)
-    : sendPrompt(conversation, pending.question.message, onConversation);
+    : sendMessage(conversation, pending.sent.message, onConversation);
 
 async function followAnswer(conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> {
   const { environment, agentId } = conversation;
@@ -124,7 +124,7 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
   set(key, answer);
   const isListed = () => queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
   try {
-    for await (const event of streamAnswer(answer.question, answer.abort.signal)) {
+    for await (const event of streamAnswer(answer.sent, answer.abort.signal)) {
       answer = applyEvent(answer, event);
       const { conversationId } = answer;
       if (conversationId && !conversation.conversationId && key === ownKeyOf(conversation)) {

@@ -8,14 +8,14 @@ import { messageOf } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
-import { Answer, PendingBubble, Prompt } from './message.tsx';
+import { Answer, PendingBubble, UserMessage } from './message.tsx';
 import {
   type Conversation,
   dismissFailure,
   endMove,
   type PendingAnswer,
   sendAgain,
-  sendPrompt,
+  sendMessage,
   setDraft,
   useDraft,
   usePendingAnswer,
@@ -63,7 +63,7 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   };
   const send = (prompt: string) => {
     const text = prompt.trim();
-    if (text && !isBusy) void sendPrompt(conversation, text, openConversation(text));
+    if (text && !isBusy) void sendMessage(conversation, text, openConversation(text));
   };
   return (
     <>
@@ -71,14 +71,14 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
         <Messages key={conversationId} agent={agent} conversationId={conversationId} pending={pending} />
       ) : (
         <ScrollArea key={agent.id} watch={pending}>
-          {pending ? <PendingBubble pending={pending} withPrompt /> : <Welcome agent={agent} onPrompt={send} />}
+          {pending ? <PendingBubble pending={pending} withMessage /> : <Welcome agent={agent} onPrompt={send} />}
         </ScrollArea>
       )}
       {pending?.failure && (
         <FailureNotice
           conversation={conversation}
           pending={pending}
-          onSendAgain={() => void sendAgain(conversation, pending, openConversation(pending.question.message))}
+          onSendAgain={() => void sendAgain(conversation, pending, openConversation(pending.sent.message))}
         />
       )}
       <Composer agent={agent} conversation={conversation} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
@@ -177,7 +177,7 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
         {messages.map((message) => (
           <MessageView key={message.id} agent={agent} message={message} />
         ))}
-        {pending && <PendingBubble pending={pending} withPrompt={!isListed} />}
+        {pending && <PendingBubble pending={pending} withMessage={!isListed} />}
       </ScrollArea>
       {error && (
         <div className="chat-notice">
@@ -194,7 +194,7 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
 }
 
 function MessageView({ agent, message }: { agent: Agent; message: ListedMessage }) {
-  return message.role === 'user' ? <Prompt text={message.content} /> : <Answer agentId={agent.id} message={message} />;
+  return message.role === 'user' ? <UserMessage text={message.content} /> : <Answer agentId={agent.id} message={message} />;
 }
 
 const nearPx = 120;
@@ -301,7 +301,7 @@ function Composer({ agent, conversation, firstPrompt, pending, onSend }: Compose
           }}
         />
         {pending ? (
-          <CancelButton key={pending.question.key} agent={agent} pending={pending} />
+          <CancelButton key={pending.sent.key} agent={agent} pending={pending} />
         ) : (
           <Button type="submit" variant="primary" icon={ArrowUp} aria-label="Send" disabled={!text.trim() || !isActive} />
         )}
