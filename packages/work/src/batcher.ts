@@ -42,7 +42,7 @@ export interface TenantLanes<Item> {
   /** Shared by the batchers of a process. */
   slow?: SlowTenants;
   /** Batches in flight at once of the shards or, with `each`, of tenants that are not slow. Stuck batches are not counted. */
-  most?: number;
+  maxInFlight?: number;
 }
 
 interface Entry<Item, Result> {
@@ -61,8 +61,9 @@ interface Lane<Item, Result> {
   /** Set where the lane is one tenant's. */
   readonly tenant: string | undefined;
   queue: Entry<Item, Result>[];
+  /** Batches under way, with those that wait for a permit. */
   out: number;
-  /** Batches among those out that have not taken their items yet. */
+  /** Those of them that have not taken their items yet. */
   starting: number;
 }
 
@@ -73,7 +74,7 @@ const defaultStuckMs = 200;
 const maxStuck = 16;
 /** Batches in flight of lanes that a tenant has to itself beside the shards; slow tenants have their own limit. */
 const maxIsolated = 4;
-const defaultMost = 64;
+const defaultMaxInFlight = 64;
 
 /**
  * Natural batching: the first item leaves at once, and items that arrive while it is out make the next batch of its lane. Items wait for no
@@ -106,7 +107,7 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#tenantOf = tenants ? (item) => tenantName(tenants.of(item)) : () => '';
     this.#slow = tenants?.slow ?? createSlowTenants({ permits: 1 });
     this.#shards = tenants && tenants.lanes !== 'each' ? tenants.lanes : 0;
-    this.#shared = createSemaphore(tenants?.most ?? defaultMost);
+    this.#shared = createSemaphore(tenants?.maxInFlight ?? defaultMaxInFlight);
   }
 
   get lanes(): number {

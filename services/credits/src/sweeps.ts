@@ -48,7 +48,7 @@ export function createMonthStarter({ store, ledgers, logger, now }: MonthStarter
     },
     maxItems: maxAccounts,
     classify: classifyDatabaseFailure,
-    tenants: { of: (account) => account, lanes: 'each', most: 1 },
+    tenants: { of: (account) => account, lanes: 'each', maxInFlight: 1 },
     onFailure([first, ...rest], cause) {
       const { organizationId, environment, userId } = first as AccountOfPastMonth;
       const account = { organization_id: organizationId, environment, user_id: userId };

@@ -27,7 +27,7 @@ const maxAtOnce = 20;
 
 /** Drops roles of this tenant that were not used for some days; roles that were not used today, when there are too many. */
 export const dropStaleRoles = (client: ClientBase, { family }: Pick<RolePlan, 'family'>, isCrowded: boolean): Promise<DroppedRoles> =>
-  dropEach(client, family, { olderThanDays: isCrowded ? 0 : retentionDays, most: maxAtOnce });
+  dropEach(client, family, { olderThanDays: isCrowded ? 0 : retentionDays, limit: maxAtOnce });
 
 const maxRoles = 10_000;
 const dropLimitMs = 20_000;
@@ -42,7 +42,7 @@ export async function dropScopedRoles(account: ConnectionSettings, tenant: strin
   try {
     const family = familyOf({ tenant, database: driver.database ?? '' });
     return await pool.use({ driver }, { timeoutMs: dropLimitMs, signal }, (client) =>
-      dropEach(client, family, { olderThanDays: -1, most: maxRoles }),
+      dropEach(client, family, { olderThanDays: -1, limit: maxRoles }),
     );
   } finally {
     await pool.close();
@@ -51,13 +51,13 @@ export async function dropScopedRoles(account: ConnectionSettings, tenant: strin
 
 interface DropCriteria {
   readonly olderThanDays: number;
-  readonly most: number;
+  readonly limit: number;
 }
 
 /** Drops each role in its own transaction, so that a failure affects only that role. */
-async function dropEach(client: ClientBase, family: string, { olderThanDays, most }: DropCriteria): Promise<DroppedRoles> {
+async function dropEach(client: ClientBase, family: string, { olderThanDays, limit }: DropCriteria): Promise<DroppedRoles> {
   const { names } = await accountTransaction(client, async () => ({
-    names: await unusedRoles(client, { family, olderThanDays, most }),
+    names: await unusedRoles(client, { family, olderThanDays, limit }),
     keep: false,
   }));
   let dropped = 0;
@@ -69,7 +69,7 @@ async function dropUnused(client: ClientBase, name: string, olderThanDays: numbe
   try {
     const { keep } = await accountTransaction(client, async () => {
       await lockRoles(client);
-      const [found] = await unusedRoles(client, { family: name, olderThanDays, most: 1 });
+      const [found] = await unusedRoles(client, { family: name, olderThanDays, limit: 1 });
       if (found !== undefined) await dropRole(client, name);
       return { keep: found !== undefined };
     });
@@ -85,14 +85,14 @@ async function dropUnused(client: ClientBase, name: string, olderThanDays: numbe
 /** Roles with our comment, the least recently used first. */
 async function unusedRoles(
   client: ClientBase,
-  { family, olderThanDays, most }: DropCriteria & { readonly family: string },
+  { family, olderThanDays, limit }: DropCriteria & { readonly family: string },
 ): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select r.rolname as name from pg_roles r,
        lateral (select substring(shobj_description(r.oid, 'pg_authid') from $2)::date as day) used
      where starts_with(r.rolname::text, $1) and used.day < (now() at time zone 'UTC')::date - $3::integer
      order by used.day, r.rolname limit $4`,
-    [family, lastUsedPattern, olderThanDays, most],
+    [family, lastUsedPattern, olderThanDays, limit],
   );
   return rows.map(({ name }) => name);
 }

@@ -98,11 +98,11 @@ function isShortEnough(name: string): boolean {
   return length * maxBytesOfUnit <= longestNameBytes || utf8.encode(name).byteLength <= longestNameBytes;
 }
 
-function nameList(reader: Reader, separator: string, most: number): string[] | undefined {
+function nameList(reader: Reader, separator: string, max: number): string[] | undefined {
   const names: string[] = [];
   do {
     const name = reader.name();
-    if (name === undefined || names.length === most) return undefined;
+    if (name === undefined || names.length === max) return undefined;
     names.push(name);
   } while (reader.take(separator));
   return names;

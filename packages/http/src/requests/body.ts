@@ -57,7 +57,7 @@ export async function refuseBody(request: IncomingMessage, { withinMs }: BodyLim
   return true;
 }
 
-const unknownBody = () => new ServiceError('invalid_request', { message: 'Nothing is known here that a body could say; send none.' });
+const unknownBody = () => new ServiceError('invalid_request', { message: 'This path takes no body. Send none.' });
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -63,9 +63,9 @@ function requireFound<Row>(row: Row | undefined): Row {
   return row;
 }
 
-function checkText(value: string, most: number, param: string): void {
-  if ([...value].length <= most && !value.includes('\0')) return;
-  throw new ServiceError('invalid_request', { message: `${param} must have at most ${most} characters and no NUL.`, param });
+function checkText(value: string, max: number, param: string): void {
+  if ([...value].length <= max && !value.includes('\0')) return;
+  throw new ServiceError('invalid_request', { message: `${param} must have at most ${max} characters and no NUL.`, param });
 }
 
 /** A conversation as the contract carries it. */

@@ -302,7 +302,7 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce,
     maxItems,
     onFailure,
     classify: classifyDatabaseFailure,
-    tenants: { of: ({ tenant }) => tenant, lanes: 'each', most: tenantsAtOnce, slow },
+    tenants: { of: ({ tenant }) => tenant, lanes: 'each', maxInFlight: tenantsAtOnce, slow },
   });
 
   async function run(entries: Entry[]): Promise<(Result | Error)[]> {
