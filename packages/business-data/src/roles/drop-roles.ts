@@ -58,7 +58,7 @@ interface DropCriteria {
 async function dropEach(client: ClientBase, family: string, { olderThanDays, limit }: DropCriteria): Promise<DroppedRoles> {
   const { names } = await accountTransaction(client, async () => ({
     names: await unusedRoles(client, { family, olderThanDays, limit }),
-    keep: false,
+    mustCommit: false,
   }));
   let dropped = 0;
   for (const name of names) if (await dropUnused(client, name, olderThanDays)) dropped += 1;
@@ -67,13 +67,13 @@ async function dropEach(client: ClientBase, family: string, { olderThanDays, lim
 
 async function dropUnused(client: ClientBase, name: string, olderThanDays: number): Promise<boolean> {
   try {
-    const { keep } = await accountTransaction(client, async () => {
+    const { mustCommit } = await accountTransaction(client, async () => {
       await lockRoles(client);
-      const [found] = await unusedRoles(client, { family: name, olderThanDays, limit: 1 });
-      if (found !== undefined) await dropRole(client, name);
-      return { keep: found !== undefined };
+      const [unused] = await unusedRoles(client, { family: name, olderThanDays, limit: 1 });
+      if (unused !== undefined) await dropRole(client, name);
+      return { mustCommit: unused !== undefined };
     });
-    return keep;
+    return mustCommit;
   } catch (cause) {
     const failure = translateFailure(cause);
     if (failure.kind === 'unavailable') throw failure;
@@ -97,14 +97,17 @@ async function unusedRoles(
   return rows.map(({ name }) => name);
 }
 
-/** Runs a transaction of the account that makes roles, and commits it when the result has `keep`. */
-export async function accountTransaction<T extends { readonly keep: boolean }>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+/** Runs a transaction of the account that makes roles, and commits it when the result has `mustCommit`. */
+export async function accountTransaction<T extends { readonly mustCommit: boolean }>(
+  client: ClientBase,
+  work: () => Promise<T>,
+): Promise<T> {
   await client.query(
     `begin transaction isolation level read committed read write; set local statement_timeout = 10000; set local lock_timeout = 5000;
      set local search_path = pg_catalog, pg_temp; set local standard_conforming_strings = on`,
   );
   const result = await work();
-  await client.query(result.keep ? 'commit' : 'rollback');
+  await client.query(result.mustCommit ? 'commit' : 'rollback');
   return result;
 }
 

@@ -7,11 +7,11 @@ import { obstacleTo } from './obstacles.ts';
 import { dayOf, grantText, type Right, type RolePlan, right, roleComment, scramVerifier } from './role-plan.ts';
 
 export type EnsureResult =
-  | { readonly isReady: false; readonly reason: string; readonly isCrowded: boolean; readonly keep: false }
+  | { readonly isReady: false; readonly reason: string; readonly isCrowded: boolean; readonly mustCommit: false }
   /** `changed`: something was written; `created`: open sessions of this name belong to a dropped role. */
-  | { readonly isReady: true; readonly changed: boolean; readonly created: boolean; readonly keep: boolean };
+  | { readonly isReady: true; readonly changed: boolean; readonly created: boolean; readonly mustCommit: boolean };
 
-const notReady = (reason: string, isCrowded = false): EnsureResult => ({ isReady: false, reason, isCrowded, keep: false });
+const notReady = (reason: string, isCrowded = false): EnsureResult => ({ isReady: false, reason, isCrowded, mustCommit: false });
 
 /** PostgreSQL stores all grants on a column in one row of a page, which must have room for the administrator's grants too. */
 const maxRolesOfTenant = 100;
@@ -27,9 +27,9 @@ export function ensureRole(client: ClientBase, plan: RolePlan, password: string,
       return notReady(`a role could read other rows or have other effects than the account: ${obstacle} is in scope`);
     const rights = plan.writes ? [...plan.rights, ...(await sequenceRights(client, plan.tables))] : plan.rights;
     if (!resetPassword && (await isUnchanged(client, plan.name, rights)))
-      return { isReady: true, changed: false, created: false, keep: false };
+      return { isReady: true, changed: false, created: false, mustCommit: false };
     await lockRoles(client);
-    return await make(client, plan, rights, { password, resetPassword });
+    return await makeRole(client, plan, rights, { password, resetPassword });
   });
 }
 
@@ -45,7 +45,7 @@ interface MakeOptions {
   readonly resetPassword: boolean;
 }
 
-async function make(
+async function makeRole(
   client: ClientBase,
   plan: RolePlan,
   rights: readonly Right[],
@@ -65,7 +65,7 @@ async function make(
   const isIncomplete = missing.length > 0 && (await compareRights(client, plan.name, rights)).missing.length > 0;
   if (isIncomplete) return notReady('the account may not grant its privileges: it must own the tables, or have them with grant option');
   await client.query(`comment on role ${quote(plan.name)} is ${escapeLiteral(roleComment(plan.family, state.today))}`);
-  return { isReady: true, changed: true, created, keep: true };
+  return { isReady: true, changed: true, created, mustCommit: true };
 }
 
 async function countRoles(client: ClientBase, family: string): Promise<number> {
