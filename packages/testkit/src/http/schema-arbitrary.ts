@@ -28,7 +28,7 @@ export type Resolve = (schema: Schema) => Schema;
 
 const longest = 300;
 
-/** Values that a schema allows, as far as its own words say. */
+/** Values that a schema allows, as far as its own keywords say. */
 export function validValues(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   const known = resolve(schema);
   const own = ownValues(known, resolve);
@@ -109,7 +109,7 @@ export const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 );
 
-/** A valid value with one place spoiled: replaced, removed, or joined by a stranger. */
+/** A valid value with one place spoiled: replaced, removed, or joined by a member that the schema does not know. */
 export function mutatedValues(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   return fc
     .tuple(validValues(schema, resolve), junk, fc.nat(), fc.constantFrom('replace', 'remove', 'add'))

@@ -32,7 +32,10 @@ class NoAnswer extends Error {
   }
 }
 
-/** Sends exactly what it is told, which a client made to help would not; again only where the connection ended under it. */
+/**
+ * Sends exactly this request, which usual clients would correct. Sends it again only where a reused connection was reset, which the server
+ * may have been closing.
+ */
 export async function send(baseUrl: string, sent: SentRequest): Promise<ReceivedResponse> {
   return await sendOnce(baseUrl, sent, agent).catch((cause: unknown) => {
     if (cause instanceof NoAnswer && cause.raced) return sendOnce(baseUrl, sent, false);

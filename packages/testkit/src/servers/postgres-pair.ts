@@ -16,7 +16,7 @@ export interface PostgresPair {
   readonly url: string;
   readonly primaryUrl: string;
   readonly standbyUrl: string;
-  /** Ends the primary without a word, as a power cut would. */
+  /** Kills the primary, so that clients get no notice, as after a power cut. */
   killPrimary(): Promise<void>;
   /** The standby receives and confirms nothing until it is thawed. */
   freezeStandby(): void;

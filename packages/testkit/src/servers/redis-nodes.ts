@@ -11,9 +11,9 @@ import { testFolder } from '../infrastructure/run-folder.ts';
 /** One of several servers that belong together. */
 export interface RedisProcess {
   readonly port: number;
-  /** For the test's own questions. */
+  /** A client for the commands of the test itself. */
   readonly client: Redis;
-  /** Ends it without a word, as a power cut would. */
+  /** Kills it, so that clients get no notice, as after a power cut. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ async function startNode(
     disconnectTimeout: 20,
     retryStrategy: (attempt) => Math.min(attempt * 50, 500),
   });
-  // A server that a test kills is away for good; what asks it then is told by its own rejection.
+  // The test may have killed the server: a command to it then rejects by itself.
   client.on('error', () => undefined);
   return { port, client, kill: () => killNode(life, client), stop: () => stopNode(life, client) };
 }

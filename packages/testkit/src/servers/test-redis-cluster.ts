@@ -96,12 +96,12 @@ function faults(nodes: readonly RedisProcess[]): Pick<TestRedisCluster, 'killPri
   };
 }
 
-/** First and last slot of each range and the nodes that hold it, the primary first, by the word of this node. */
+/** First and last slot of each range and the nodes that hold it, the primary first, as this node reports them. */
 async function slotsBy(client: Redis): Promise<[number, number, ...[string, number][]][]> {
   return (await client.call('CLUSTER', 'SLOTS')) as [number, number, ...[string, number][]][];
 }
 
-/** The nodes that hold the key's slot, by the word of whichever node answers. */
+/** The nodes that hold the key's slot, as the first node that answers reports them. */
 async function holdersOf(nodes: readonly RedisProcess[], key: string): Promise<{ primary: RedisProcess; replica: RedisProcess }> {
   const { client } = nodes.find((node) => node.client.status === 'ready') as RedisProcess;
   const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key));

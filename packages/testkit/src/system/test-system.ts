@@ -10,7 +10,7 @@ import { testPooler } from '../servers/test-pooler.ts';
 import { testRedis } from '../servers/test-redis.ts';
 import { testRedisCluster } from '../servers/test-redis-cluster.ts';
 
-/** Settings of a system whose limits no test means to meet. */
+/** Settings with limits that no test reaches by accident. */
 export const withoutRateLimits: Readonly<Record<string, string>> = Object.fromEntries(
   ['READS', 'WRITES', 'MESSAGES', 'END_USER_MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((kind) => [
     `RATE_LIMIT_${kind}_PER_MINUTE`,
