@@ -147,12 +147,16 @@ describe('keys', () => {
     });
   });
 
-  test('show when they were last used', async () => {
+  test('show when they were last used, which is before their end also if it is written after that', async () => {
     const issued = await issueKey();
     expect(issued.key?.lastUsedAt).toBe('');
     await principalOf(issued.apiKey);
-    const lastUsed = async () => (await asAdmin((gateway) => gateway.getKey({ keyId: issued.key?.id ?? '' }))).key?.lastUsedAt;
-    await until('the use is written', async () => (await lastUsed()) !== '', 30_000);
+    const keyId = issued.key?.id ?? '';
+    await asAdmin((gateway) => gateway.revokeKey({ keyId }));
+    const readKey = async () => (await asAdmin((gateway) => gateway.getKey({ keyId }))).key;
+    await until('the use is written', async () => (await readKey())?.lastUsedAt !== '', 30_000);
+    const { lastUsedAt = '', endsAt = '' } = (await readKey()) ?? {};
+    expect(Date.parse(lastUsedAt)).toBeLessThanOrEqual(Date.parse(endsAt));
   });
 
   test('lose a scope everywhere when a change has answered, and none that the caller lacks can be added', async () => {
