@@ -120,21 +120,24 @@ test('the default page has 20, and no page more than 100', async () => {
   expect((await list({}, { limit: 1_000 })).agents).toHaveLength(100);
 });
 
-test('agents that are created and deleted between two pages neither repeat nor hide others', async () => {
-  const filter = { category: 'moving' };
-  const ids: string[] = [];
-  for (let n = 0; n < 10; n += 1) {
-    clock.now += 1;
-    ids.unshift(await createAgent(agents.gateway, { name: `moving ${n}`, ...filter }));
-  }
-  const first = await list(filter, { limit: 4 });
-  await createAgent(agents.gateway, { name: 'newest', ...filter });
-  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[1] as string }));
-  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[5] as string }));
-  const second = await list(filter, { limit: 100, cursor: first.page?.nextCursor ?? '' });
-  expect([...first.agents, ...second.agents].map(({ id }) => id)).toEqual(ids.filter((_, n) => n !== 5));
-  expect(Number(second.page?.total)).toBe(9);
-});
+test.each([{ category: 'moving' }, { category: 'moving by search', search: 'moving' }])(
+  'agents of %j that are created and deleted between two pages neither repeat nor hide others, and are counted',
+  async (filter) => {
+    const { category } = filter;
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      clock.now += 1;
+      ids.unshift(await createAgent(agents.gateway, { name: `moving ${n}`, category }));
+    }
+    const first = await list(filter, { limit: 4 });
+    await createAgent(agents.gateway, { name: 'moving newest', category });
+    await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[1] as string }));
+    await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[5] as string }));
+    const second = await list(filter, { limit: 100, cursor: first.page?.nextCursor ?? '' });
+    expect([...first.agents, ...second.agents].map(({ id }) => id)).toEqual(ids.filter((_, n) => n !== 5));
+    expect(Number(second.page?.total)).toBe(9);
+  },
+);
 
 test('a cursor opens nothing but its own list', async () => {
   const cursor = (await list({ search: 'a' }, { limit: 3 })).page?.nextCursor ?? '';

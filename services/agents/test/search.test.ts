@@ -21,19 +21,17 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => agents.stop());
 
-async function walk(
-  filter: { search: string; category?: string; status?: string },
-  totalOf: (counted: number) => number,
-): Promise<string[]> {
+/** Walks as if the first page had counted `carried` matches. Few matches are counted again, many are not. */
+async function walk(filter: { search: string; category?: string; status?: string }, carried: number): Promise<string[]> {
   const names: string[] = [];
   const full = { tenant, category: filter.category, status: filter.status ?? '', search: filter.search };
   let page = await selectAgents(agents.store.sql, full, 100);
-  const total = totalOf(page.total);
+  const total = carried < 1_000 ? page.total : carried;
   for (;;) {
     names.push(...page.rows.slice(0, 100).map(({ name }) => name));
     if (page.rows.length <= 100) return names;
     const last = page.rows[99];
-    page = await selectAgents(agents.store.sql, full, 100, { after: [last?.createdAt ?? '', last?.id ?? ''], total });
+    page = await selectAgents(agents.store.sql, full, 100, { after: [last?.createdAt ?? '', last?.id ?? ''], total: carried });
     expect(page.total).toBe(total);
   }
 }
@@ -45,8 +43,8 @@ test.each([
   { search: 'e', status: 'active' },
   { search: 'odd', category: '', status: 'draft' },
 ])('the pages of %j are the same along the index of the search and along the list', async (filter) => {
-  const along = await walk(filter, () => 0);
-  expect(await walk(filter, () => 1_000_000)).toEqual(along);
+  const along = await walk(filter, 0);
+  expect(await walk(filter, 1_000_000)).toEqual(along);
   const { rows } = await agents.database.query<{ name: string }>(
     `select name from agents where organization_id = 'org_a' and (name ilike $1 or description ilike $1)
        and ($2::text is null or category = $2) and ($3 = '' or status = $3) order by created_at desc, id desc`,

@@ -36,7 +36,11 @@ export function pageRequest(query: PageQuery) {
 
 export const listMeta = z
   .strictObject({
-    total: z.int().meta({ description: 'How many entries there are under the same filters.', example: 1 }),
+    total: z.int().meta({
+      description:
+        'How many entries there are under the same filters. A search for agents with 1,000 matches or more, and a list of audit entries under filters, keep the count of their first page.',
+      example: 1,
+    }),
     next_cursor: z.string().nullable().meta({ description: 'Null on the last page.', example: null }),
     request_id: z.string().meta({ example: '4f3c1f6e-0a55-4c1e-8c53-0a5fbb1e4f0d' }),
   })

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 b62a4753361279d300f51965fc72507a2a820ce862fdd0c2b510ec7a329a726f
+# Source: sha256 2d6152f087aceb5dd951793693098ff5a4b1ce0302db34d946e8f1a9a9b75c5e

@@ -503,7 +503,12 @@ class ListMeta(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    total: Annotated[int, Field(description='How many entries there are under the same filters.')]
+    total: Annotated[
+        int,
+        Field(
+            description='How many entries there are under the same filters. A search for agents with 1,000 matches or more, and a list of audit entries under filters, keep the count of their first page.'
+        ),
+    ]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
 
@@ -1268,7 +1273,12 @@ class UsageAggregateMeta(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    total: Annotated[int, Field(description='How many entries there are under the same filters.')]
+    total: Annotated[
+        int,
+        Field(
+            description='How many entries there are under the same filters. A search for agents with 1,000 matches or more, and a list of audit entries under filters, keep the count of their first page.'
+        ),
+    ]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
     total_credits: Annotated[int, Field(description='The total of the whole range, not of the page.')]

@@ -186,7 +186,7 @@ export const listAgents = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'li
     const start = cursors.decode(binding, page?.cursor ?? '');
     const { rows, total } = await selectAgents(store.sql, filter, limit, start);
     const last = lastOf(rows, limit);
-    // The total of a search is counted for its first page only.
+    // A search with many matches is not counted again for its next page.
     const searchTotal = search === '' ? {} : { total };
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], ...searchTotal }) : '';
     return { agents: rows.slice(0, limit).map(toSummary), page: { total, nextCursor } };

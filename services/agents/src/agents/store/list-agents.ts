@@ -33,7 +33,7 @@ export function selectAgents(sql: Sql, filter: AgentFilter, limit: number, start
     : readInOrder(sql, filter, limit, start, [fold(filter.search)]);
 }
 
-/** Reads an index in the list's own order, so that each page costs the same. The first page has counted the total of a search. */
+/** Reads an index in the list's own order, so that each page costs the same. An earlier page has counted the total of a search. */
 async function readInOrder(
   sql: Sql,
   filter: AgentFilter,
@@ -93,11 +93,10 @@ async function readFromSearchIndex(sql: Sql, filter: AgentFilter, limit: number,
   if (category !== undefined) where.push(`category is not distinct from ${query.add(category)}`);
   if (status !== '') where.push(`status is not distinct from ${query.add(status)}`);
   const matches = `matches as materialized (select id, created_at from agents where ${where.join(' and ')})`;
-  const total = start?.total === undefined ? '(select count(*) from matches)' : `${query.add(start.total)}::bigint`;
   const ids = `select id from matches ${start ? `where ${isAfter(start, query)}` : ''} ${newestFirst} ${query.add(limit + 1)}::integer`;
   const page = `select ${columns} from agents
     where organization_id = ${organization} and environment = ${environment} and id = any(array(${ids}))`;
-  return await read(sql, total, page, query, `with ${matches}`);
+  return await read(sql, '(select count(*) from matches)', page, query, `with ${matches}`);
 }
 
 function contains(needle: string, { add }: Parameters): string {
