@@ -279,8 +279,10 @@ describe('reading a message with Prefer: wait', () => {
     peer.agents.getMessage = async ({ messageId }) => ({ message: status === 'running' ? pending(messageId) : answerMessage(messageId) });
     peer.agents.read = (answerId) => ({ message: status === 'running' ? pending(answerId) : answerMessage(answerId), attempt: 1 });
     expect((await read({})).body.data.status).toBe('running');
-    const late = await read({ prefer: 'wait=9' });
-    expect([late.status, late.body.data.status, late.headers.get('preference-applied')]).toEqual([200, 'running', 'wait=1']);
+    for (const prefer of ['wait=9', 'wait=86400']) {
+      const late = await read({ prefer });
+      expect([late.status, late.body.data.status, late.headers.get('preference-applied')]).toEqual([200, 'running', 'wait=1']);
+    }
     const waiting = read({ prefer: 'respond-async, wait=9' });
     await until(async () => (await waitedFor()) === 1);
     status = 'completed';

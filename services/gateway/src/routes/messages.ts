@@ -298,7 +298,7 @@ export const prefersAsync = (prefer: string | undefined): boolean =>
 
 /** The seconds that Prefer asks to wait (RFC 7240, section 4.3); undefined where it asks for none. A malformed preference is ignored. */
 function preferredWait(prefer: string | undefined): number | undefined {
-  const wait = prefer?.split(',').map((preference) => /^\s*wait\s*=\s*"?(\d{1,4})"?\s*(?:;|$)/i.exec(preference)?.[1]);
+  const wait = prefer?.split(',').map((preference) => /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference)?.[1]);
   const seconds = Number(wait?.find((value) => value !== undefined) ?? 0);
   return seconds > 0 ? seconds : undefined;
 }
