@@ -6,7 +6,9 @@ const count = z.int().meta({ example: 40 });
 const day = z.iso.date().meta({ example: '2026-01-05' });
 const userId = z.string().meta({ example: 'usr_01jz0000000000000000000000' });
 const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
-const agentName = z.string().meta({ description: 'Kept beyond the agent’s life.', example: 'Sales analyst' });
+const agentName = z
+  .string()
+  .meta({ description: 'As it was at the agent’s last answer; kept beyond the agent’s life.', example: 'Sales analyst' });
 const breakdown = z.record(z.string(), z.int()).meta({ description: 'Credits by model tier.', example: { Fast: 20, Smart: 100 } });
 
 const usageRecord = z

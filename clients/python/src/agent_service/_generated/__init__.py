@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 2d6152f087aceb5dd951793693098ff5a4b1ce0302db34d946e8f1a9a9b75c5e
+# Source: sha256 f6408033dc88af0818bf015412f722a034b4691a7047e080cabaf74474a20e70

@@ -1291,7 +1291,7 @@ class UsageOfAgent(BaseModel):
         extra='allow',
     )
     agent_id: str
-    name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
+    name: Annotated[str, Field(description='As it was at the agent’s last answer; kept beyond the agent’s life.')]
     total_credits: int
     query_count: int
     unique_users: int
@@ -1372,7 +1372,7 @@ class MostUsedAgent(BaseModel):
         extra='allow',
     )
     agent_id: str
-    name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
+    name: Annotated[str, Field(description='As it was at the agent’s last answer; kept beyond the agent’s life.')]
     credits_used: int
     query_count: int
 
