@@ -28,7 +28,7 @@ export async function start(process: ProcessContext, config: DispatcherConfig): 
     drainMs,
     handle: createDeliver({ process, webhooks, agent }),
   });
-  pauseOnWrongClock(process, worker);
+  pauseOnWrongClock(process, worker, () => webhooks.checkHealth());
 }
 
 const clockCheckMs = 500;
@@ -37,8 +37,17 @@ const clockCheckMs = 500;
  * A computer whose clock is wrong rejects valid certificates, and receivers would be disabled for it. The check throws until the
  * clock of webhooks has been measured, so that a process which starts with a wrong clock sends nothing either.
  */
-function pauseOnWrongClock({ clock, logger, onStop }: ProcessContext, worker: JobWorker): void {
+function pauseOnWrongClock({ clock, logger, onStop }: ProcessContext, worker: JobWorker, measure: () => Promise<void>): void {
   let isPaused = false;
+  let isMeasuring = false;
+  // A paused dispatcher calls nothing else that measures, and not every supervisor asks for the readiness of a process.
+  function measureAgain(): void {
+    if (!isPaused || isMeasuring) return;
+    isMeasuring = true;
+    measure()
+      .catch(() => undefined)
+      .finally(() => (isMeasuring = false));
+  }
   function check(): void {
     const fault = clockFault(clock);
     if ((fault !== undefined) === isPaused) return;
@@ -48,7 +57,11 @@ function pauseOnWrongClock({ clock, logger, onStop }: ProcessContext, worker: Jo
     logger.warn({ event: isPaused ? 'deliveries_paused' : 'deliveries_resumed', err: fault });
   }
   check();
-  const timer = setInterval(check, clockCheckMs);
+  measureAgain();
+  const timer = setInterval(() => {
+    check();
+    measureAgain();
+  }, clockCheckMs);
   onStop('clock check', async () => clearInterval(timer));
 }
 

@@ -70,7 +70,7 @@ interface World {
   endpointId: string;
 }
 
-async function emit({ clients }: World): Promise<string> {
+async function emit({ clients }: Pick<World, 'clients'>): Promise<string> {
   events += 1;
   const id = `evt_${events}`;
   const event = { id, type: 'credits.depleted', organizationId: 'org_a', environment: 'live', dataJson: '{}' };
@@ -176,3 +176,20 @@ test.each(shifts)(
   },
   90_000,
 );
+
+test('a dispatcher whose readiness no supervisor asks for sends deliveries', async () => {
+  const webhooks = await serviceProcess('webhooks', webhooksSettings({ databaseUrl: database.url, redisUrl }));
+  const dispatcher = await serviceProcess('webhook-dispatcher', dispatcherSettings(redisUrl, webhooks.address, caFile));
+  const clients = connectTo(webhooks.address);
+  try {
+    await webhooks.start();
+    await dispatcher.start('alive');
+    answer = { status: 200 };
+    const url = `${target.url}/unasked`;
+    const { endpoint } = await asCaller({}, () => clients.gateway.createEndpoint({ url, events: ['credits.depleted'], active: true }));
+    await attempted({ webhooks, dispatcher, clients, endpointId: endpoint?.id ?? '' }, await emit({ clients }));
+  } finally {
+    clients.close();
+    for (const each of [dispatcher, webhooks]) await each.stop();
+  }
+}, 60_000);
