@@ -13,17 +13,21 @@ const message = { message: 'How much?' };
 
 let peer: Peer;
 let gateway: Gateway;
+/** Its waits end with the answer, however slow the machine is. */
+let patientGateway: Gateway;
 let replies: ReplySender;
 beforeAll(async () => {
   peer = await startPeer();
   admit(peer, { [token]: caller('s') });
   const { url } = await testRedis();
   gateway = await startGateway(peer, url, { RATE_LIMIT_MESSAGES_PER_MINUTE: '100000', ANSWER_WAIT_SECONDS: '1' });
+  patientGateway = await startGateway(peer, url, { ANSWER_WAIT_SECONDS: '60' });
   replies = await replySender(url);
 });
 afterAll(async () => {
   await replies.stop();
   await gateway.stop();
+  await patientGateway.stop();
   await peer.stop();
 });
 afterEach(() => void Object.assign(peer.agents, usualAgents()));
@@ -52,8 +56,8 @@ async function begin(headers: Record<string, string> = {}, more: Parameters<type
   return { item, reader, send: (...news) => replies.send(item.replyChannel, ...news.map((one) => ({ ...one, id: item.answerId }))) };
 }
 
-const waitedFor = async () => {
-  const metric = gateway.process.metrics.registry.getSingleMetric('answers_waited_for');
+const waitedFor = async (of = gateway) => {
+  const metric = of.process.metrics.registry.getSingleMetric('answers_waited_for');
   return (await metric?.get())?.values[0]?.value;
 };
 
@@ -272,7 +276,7 @@ describe('a stream whose events have ids', () => {
 });
 
 describe('reading a message with Prefer: wait', () => {
-  const read = (headers: Record<string, string>) => ask(gateway.url, `${path}/msg_1`, { token, headers });
+  const read = (headers: Record<string, string>, from = gateway) => ask(from.url, `${path}/msg_1`, { token, headers });
 
   test('answers when the answer has ended, or after the wait that was applied, with its state', async () => {
     let status = 'running';
@@ -283,8 +287,8 @@ describe('reading a message with Prefer: wait', () => {
       const late = await read({ prefer });
       expect([late.status, late.body.data.status, late.headers.get('preference-applied')]).toEqual([200, 'running', 'wait=1']);
     }
-    const waiting = read({ prefer: 'respond-async, wait=9' });
-    await until(async () => (await waitedFor()) === 1);
+    const waiting = read({ prefer: 'respond-async, wait=50' }, patientGateway);
+    await until(async () => (await waitedFor(patientGateway)) === 1);
     status = 'completed';
     expect((await waiting).body.data.status).toBe('completed');
     expect((await read({ prefer: 'wait=x' })).headers.has('preference-applied')).toBe(false);
@@ -299,8 +303,8 @@ describe('reading a message with Prefer: wait', () => {
       await released.promise;
       return { message: answerMessage(answerId), attempt: 1 };
     };
-    const waiting = Array.from({ length: 20 }, () => read({ prefer: 'wait=1' }));
-    await until(async () => (await waitedFor()) === 20);
+    const waiting = Array.from({ length: 20 }, () => read({ prefer: 'wait=50' }, patientGateway));
+    await until(async () => (await waitedFor(patientGateway)) === 20);
     released.resolve();
     for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
     expect(reads).toBe(1);
