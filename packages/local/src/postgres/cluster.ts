@@ -125,7 +125,7 @@ const initOptions: Record<PostgresProfile, string[]> = {
 /** PostgreSQL's built-in locale sorts by code point and knows the letters of all languages, the same on every machine. */
 const localeOptions = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
 
-// Days are those of the business data's default time zone, whatever the machine's is.
+// The default of DATA_TIME_ZONE. In the time zone of the machine, today may be another day.
 const common = { max_connections: '200', unix_socket_directories: '', listen_addresses: '127.0.0.1', timezone: 'UTC' };
 
 export const serverSettings: Record<PostgresProfile, Record<string, string>> = {
