@@ -3,6 +3,7 @@ import { plainText } from '@agent-service/contracts/text';
 import { errorBody, oauthErrorBody } from '@agent-service/http/replies/error-reply';
 import { z } from 'zod';
 import { answerEventData } from '../schemas/conversation.ts';
+import { describeAnswerSchema } from './answer-schema.ts';
 import { composeExample, type Schema } from './compose-example.ts';
 import { codeSamples, type SampledOperation } from './samples.ts';
 
@@ -125,7 +126,7 @@ const eventSchema: Schema = {
 function schemaOf(schema: z.ZodType): Schema {
   const name = schema.meta()?.id;
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  const { $schema, ...own } = z.toJSONSchema(schema);
+  const { $schema, ...own } = z.toJSONSchema(schema, { override: ({ jsonSchema }) => describeAnswerSchema(jsonSchema) });
   return own as Schema;
 }
 

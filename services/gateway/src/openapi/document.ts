@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiParameters } from 'zod-openapi';
 import { isIdempotent, type OtherSuccess, type Route, successStatus } from '../routing/route.ts';
 import { errorEnvelope, oauthError } from '../schemas/errors.ts';
+import { describeAnswerSchema } from './answer-schema.ts';
 import { completeDocument } from './complete.ts';
 import { deprecationHeaders, errorHeaders, limitHeaders, namedHeaders, replayedHeader, requestIdHeader, sharedHeaders } from './headers.ts';
 
@@ -33,7 +34,7 @@ const tags: Readonly<Record<string, string>> = {
 
 /** The OpenAPI 3.1 document of these routes. */
 export function createOpenApi(routes: readonly Route[], serverUrl: string): Document {
-  const document = createDocument({
+  const contents: Parameters<typeof createDocument>[0] = {
     openapi: '3.1.1',
     info: {
       title: 'Agent Service API',
@@ -46,7 +47,8 @@ export function createOpenApi(routes: readonly Route[], serverUrl: string): Docu
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: tags[name] ?? name })),
     paths: paths(routes),
     components: { headers: sharedHeaders, securitySchemes },
-  });
+  };
+  const document = createDocument(contents, { override: ({ jsonSchema, io }) => io === 'output' && describeAnswerSchema(jsonSchema) });
   // A copy, since parts that operations share would be completed twice.
   const own = structuredClone(document);
   completeDocument(own, new Map(routes.map((route) => [route.operationId, codesOf(route)])));

@@ -2,7 +2,7 @@ import type { HeaderName } from '../routing/route.ts';
 
 const header = (description: string, example: string, type: 'string' | 'integer' = 'string') => ({
   description,
-  schema: { type },
+  schema: { type, ...(type === 'integer' && { format: 'int64' }) },
   example: type === 'integer' ? Number(example) : example,
 });
 

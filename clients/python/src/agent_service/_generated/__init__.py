@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 f6408033dc88af0818bf015412f722a034b4691a7047e080cabaf74474a20e70
+# Source: sha256 4d314062f5aa64d3d43843fe16336cbb6e72a42a099a8bb4e9f48e8a87722fd6

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { everyRoute } from '../routes/index.ts';
+import { createOpenApi } from './document.ts';
+
+type Schema = Record<string, unknown>;
+type Content = Record<string, { schema?: Schema; 'x-itemSchema'?: Schema }>;
+interface Operation {
+  operationId: string;
+  requestBody?: { content: Content };
+  responses: Record<string, { content?: Content; headers?: Schema }>;
+}
+
+const document = JSON.parse(JSON.stringify(createOpenApi(everyRoute, '/')));
+const operations = Object.values(document.paths as Record<string, Record<string, Operation>>).flatMap((item) => Object.values(item));
+
+/** The schemas that a schema consists of, by what they are in it. */
+const partsOf = ({
+  properties = {},
+  items,
+  additionalProperties,
+  contentSchema,
+  anyOf = [],
+  oneOf = [],
+  allOf = [],
+}: Record<string, object>) => [
+  ...Object.entries(properties).map(([name, schema]) => [`.${name}`, schema] as const),
+  ...Object.entries({ items, additionalProperties, contentSchema }).map(([name, schema]) => [` ${name}`, schema] as const),
+  ...Object.entries([anyOf, oneOf, allOf].flat()).map(([index, schema]) => [` variant ${index}`, schema] as const),
+];
+
+/** Every schema in these, by the component that holds it and its path there. */
+function schemasIn(roots: readonly (readonly [string, unknown])[]): Map<string, Schema> {
+  const byPath = new Map<string, Schema>();
+  const visit = (path: string, schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null || byPath.has(path)) return;
+    const name = (schema as { $ref?: string }).$ref?.split('/').at(-1);
+    if (name !== undefined) {
+      visit(name, document.components.schemas[name]);
+      return;
+    }
+    byPath.set(path, schema as Schema);
+    for (const [part, inner] of partsOf(schema as Record<string, object>)) visit(`${path}${part}`, inner);
+  };
+  for (const [path, schema] of roots) visit(path, schema);
+  return byPath;
+}
+
+const mediaOf = (content: Content = {}) => Object.values(content).flatMap((media) => [media.schema, media['x-itemSchema']]);
+const inAnswers = schemasIn(
+  operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses).flatMap(([status, { content }]) =>
+      mediaOf(content).map((schema, index) => [`${operationId} ${status} ${index}`, schema] as const),
+    ),
+  ),
+);
+const inRequests = schemasIn(
+  operations.flatMap(({ operationId, requestBody }) => mediaOf(requestBody?.content).map((schema) => [operationId, schema] as const)),
+);
+
+const pathsWhere = (schemas: ReadonlyMap<string, Schema>, condition: (schema: Schema) => boolean) =>
+  [...schemas].filter(([, schema]) => condition(schema)).map(([path]) => path);
+const isInteger = ({ type }: Schema) => type === 'integer' || (Array.isArray(type) && type.includes('integer'));
+
+describe('generated clients', () => {
+  test('the schemas of requests and answers are collected', () => {
+    for (const name of ['Agent', 'UsageOfDay', 'Error', 'OAuthError', 'ListMeta']) expect(inAnswers.has(name)).toBe(true);
+    expect(inRequests.has('CreateAgentRequest.data_scope')).toBe(true);
+  });
+
+  test('take integers of answers that may exceed 32 bits', () => {
+    const headers = Object.values(document.components.headers as Record<string, { schema: Schema }>).map(({ schema }) => schema);
+    expect(headers.filter((schema) => isInteger(schema) && schema['format'] !== 'int64')).toEqual([]);
+    expect(pathsWhere(inAnswers, (schema) => isInteger(schema) && schema['format'] !== 'int64')).toEqual([]);
+  });
+
+  test('need no more than 32 bits for the integers of requests', () => {
+    expect(pathsWhere(inRequests, (schema) => isInteger(schema) && !(Number(schema['maximum']) < 2 ** 31))).toEqual([]);
+  });
+});
