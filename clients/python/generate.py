@@ -50,7 +50,7 @@ def relax(node: Any, in_request: bool, is_properties: bool = False) -> Any:
         for name, value in node.items()
         if not name.startswith("x-") and (is_properties or name not in UNCHECKED) and not (name == "format" and value == "email")
     }
-    if relaxed.get("additionalProperties") is False and not is_properties:
+    if not is_properties and "properties" in relaxed and relaxed.get("additionalProperties", False) is False:
         relaxed["additionalProperties"] = True
     if not in_request and relaxed.get("type") == "string" and "enum" in relaxed:
         description = {"description": relaxed["description"]} if "description" in relaxed else {}

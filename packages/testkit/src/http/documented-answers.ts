@@ -48,7 +48,7 @@ export async function servedAnswers(baseUrl: string): Promise<DocumentedAnswers>
 export function documentedAnswers(document: OpenApi): DocumentedAnswers {
   const ajv = new Ajv.default({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } });
   addFormats.default(ajv);
-  ajv.addSchema(document, 'document');
+  ajv.addSchema(closeObjects(document), 'document');
   const validators = new Map<string, ValidateFunction>();
   const faultsAt: DocumentedAnswers['faultsAt'] = (path, value) => {
     const pointer = path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
@@ -83,6 +83,15 @@ export function documentedAnswers(document: OpenApi): DocumentedAnswers {
       return answer;
     },
   };
+}
+
+/** Clients accept fields that later versions add; a service sends none that its own document does not have. */
+function closeObjects<Part>(part: Part): Part {
+  if (Array.isArray(part)) return part.map(closeObjects) as Part;
+  if (typeof part !== 'object' || part === null) return part;
+  const closed = Object.fromEntries(Object.entries(part).map(([name, inner]) => [name, closeObjects(inner)])) as Part;
+  const { type, properties } = closed as { type?: unknown; properties?: unknown };
+  return type === 'object' && typeof properties === 'object' ? { additionalProperties: false, ...closed } : closed;
 }
 
 type FaultsAt = DocumentedAnswers['faultsAt'];

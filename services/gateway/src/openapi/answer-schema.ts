@@ -2,9 +2,14 @@
 interface AnswerSchema {
   type?: unknown;
   format?: unknown;
+  additionalProperties?: unknown;
 }
 
-/** States what generators of clients have to know of answers. Integers may exceed 32 bits, which several generators take without a format. */
+/**
+ * States what generators of clients have to know of answers. Integers may exceed 32 bits, which several generators take without a format.
+ * Later versions may add fields, which clients refuse where an object is closed.
+ */
 export function describeAnswerSchema(schema: AnswerSchema): void {
   if (schema.type === 'integer') schema.format = 'int64';
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
 }

@@ -118,7 +118,6 @@ const eventSchema: Schema = {
       data: { type: 'string', contentMediaType: json, contentSchema: schemaOf(data) },
     },
     required: ['event', 'data'],
-    additionalProperties: false,
   })),
 };
 

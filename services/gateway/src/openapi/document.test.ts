@@ -76,4 +76,29 @@ describe('generated clients', () => {
   test('need no more than 32 bits for the integers of requests', () => {
     expect(pathsWhere(inRequests, (schema) => isInteger(schema) && !(Number(schema['maximum']) < 2 ** 31))).toEqual([]);
   });
+
+  test('accept fields that later versions add to answers, and send none that requests do not have', () => {
+    expect(pathsWhere(inAnswers, ({ additionalProperties }) => additionalProperties === false)).toEqual([]);
+    expect(
+      pathsWhere(inRequests, ({ properties, additionalProperties }) => properties !== undefined && additionalProperties !== false),
+    ).toEqual([]);
+  });
+
+  test('find the variant of a union that has all fields of an answer, if they take the first whose required fields are there', () => {
+    const requiredOf = (schema: Schema): string[] => {
+      const { $ref, required = [], properties } = schema as { $ref?: string; required?: string[]; properties?: Schema };
+      if ($ref) return requiredOf(document.components.schemas[$ref.split('/').at(-1) as string]);
+      const { items } = (properties?.['data'] ?? {}) as { items?: Schema };
+      return items ? requiredOf(items) : required;
+    };
+    const unions = [...inAnswers].filter(
+      ([, { anyOf = [] }]) => (anyOf as Schema[]).filter((variant) => requiredOf(variant).length > 0).length > 1,
+    );
+    expect(unions.map(([path]) => path)).toEqual(['ListConversationsResponse.data items', 'ListUsageResponse']);
+    for (const [, { anyOf }] of unions) {
+      const variants = (anyOf as Schema[]).map(requiredOf);
+      for (const [index, fields] of variants.entries())
+        for (const earlier of variants.slice(0, index)) expect(earlier.every((field) => fields.includes(field))).toBe(false);
+    }
+  });
 });

@@ -254,6 +254,18 @@ const title = z.string().meta({ description: 'Empty until one is set.', example:
 /** With the fields beyond those that the specification lists. */
 export const titledConversation = z.strictObject({ ...conversation.shape, title }).meta({ id: 'TitledConversation' });
 
+/** One of a list. A decoder that takes the first variant whose fields are there does not lose the title. */
+export const listedConversation = z.union([titledConversation, conversation]).meta({
+  example: {
+    id: 'conv_01jz0000000000000000000000',
+    agent_id: 'agt_01jz0000000000000000000000',
+    message_count: 2,
+    total_credits: 2,
+    created_at: '2026-01-31T10:00:00.000Z',
+    last_message_at: '2026-01-31T10:00:00.000Z',
+  },
+});
+
 export const conversationChanges = z.strictObject({
   title: text(0, 200).nullable().meta({ description: 'Empty or null removes it.', example: 'Sales of last month' }),
 });

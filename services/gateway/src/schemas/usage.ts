@@ -55,12 +55,12 @@ const aggregateMeta = listMeta
   })
   .meta({ id: 'UsageAggregateMeta' });
 
-/** The answers of one path: records, or groups by what `group_by` names. */
+/** The answers of one path: records, or groups by what `group_by` names. A decoder that takes the first variant whose fields are there finds days last. */
 export const usageAnswer = z.union([
   z.strictObject({ data: z.array(usageRecord), meta: listMeta }),
-  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }),
   z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }),
   z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }),
   z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }),
   z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }),
 ]);

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 4d314062f5aa64d3d43843fe16336cbb6e72a42a099a8bb4e9f48e8a87722fd6
+# Source: sha256 962fc44b6e218a165f1f950f1ebda1815ecc24b0d03d3a27c64ef420556ef837

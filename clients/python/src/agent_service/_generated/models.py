@@ -1631,7 +1631,7 @@ class ListConversationsResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: list[Conversation | TitledConversation]
+    data: list[TitledConversation | Conversation]
     meta: ListMeta
 
 
@@ -1679,7 +1679,7 @@ class ListUsageResponse2(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: list[UsageOfDay]
+    data: list[UsageOfWeek]
     meta: UsageAggregateMeta
 
 
@@ -1687,7 +1687,7 @@ class ListUsageResponse3(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: list[UsageOfWeek]
+    data: list[UsageOfMonth]
     meta: UsageAggregateMeta
 
 
@@ -1695,7 +1695,7 @@ class ListUsageResponse4(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: list[UsageOfMonth]
+    data: list[UsageOfDay]
     meta: UsageAggregateMeta
 
 
