@@ -48,17 +48,25 @@ else {
 }
 
 /**
- * Titles the variants of a union of objects by the schemas that they refer to. oasdiff compares variants of one title field by field; without
- * titles, it takes any difference, also a permitted one, for a removed and an added variant.
+ * Writes unions so that oasdiff compares what they mean. A union of texts becomes one enumeration. Variants of a union of objects are titled by
+ * the schemas that they refer to: oasdiff compares those of one title field by field, and takes any difference, also a permitted one, between
+ * others for a removed and an added variant.
  */
-function titleVariants(node, schemas) {
-  if (Array.isArray(node)) return node.map((part) => titleVariants(part, schemas));
+function comparableUnions(node, schemas) {
+  if (Array.isArray(node)) return node.map((part) => comparableUnions(part, schemas));
   if (node === null || typeof node !== 'object') return node;
-  const own = Object.fromEntries(Object.entries(node).map(([name, part]) => [name, titleVariants(part, schemas)]));
+  const own = Object.fromEntries(Object.entries(node).map(([name, part]) => [name, comparableUnions(part, schemas)]));
   if (!Array.isArray(own.anyOf)) return own;
-  const variants = own.anyOf.map((variant) => ({ name: nameOf(variant), schema: schemas[nameOf(variant)] ?? variant }));
+  const { anyOf, ...rest } = own;
+  if (anyOf.every((variant) => variant.type === 'string' && valuesOf(variant)))
+    return { ...rest, type: 'string', enum: anyOf.flatMap(valuesOf) };
+  const variants = anyOf.map((variant) => ({ name: nameOf(variant), schema: schemas[nameOf(variant)] ?? variant }));
   if (variants.some(({ schema }) => schema.type !== 'object')) return own;
   return { ...own, anyOf: variants.map(({ name, schema }) => ({ title: referencesIn(schema) || name, ...schema })) };
+}
+
+function valuesOf({ enum: values, const: value }) {
+  return values ?? (value === undefined ? undefined : [value]);
 }
 
 function nameOf({ $ref }) {
@@ -73,7 +81,7 @@ function compare() {
   const [last, contract] = [`${folder}/last.json`, `${folder}/contract.json`];
   const contracts = { [last]: JSON.parse(readFileSync(released, 'utf8')), [contract]: contractOf(document) };
   for (const [file, whole] of Object.entries(contracts))
-    writeFileSync(file, JSON.stringify(titleVariants(whole, whole.components.schemas), null, 1));
+    writeFileSync(file, JSON.stringify(comparableUnions(whole, whole.components.schemas), null, 1));
   const result = spawnSync('oasdiff', ['breaking', last, contract, '--fail-on', 'WARN'], { encoding: 'utf8' });
   if (result.error?.code === 'ENOENT') {
     console.log('oasdiff is not installed, so the document was not compared: go install github.com/oasdiff/oasdiff@v1.35.0');

@@ -101,4 +101,9 @@ describe('generated clients', () => {
         for (const earlier of variants.slice(0, index)) expect(earlier.every((field) => fields.includes(field))).toBe(false);
     }
   });
+
+  test('get one enumeration where every variant would be a text', () => {
+    const isText = ({ type }: Schema) => type === 'string';
+    expect(pathsWhere(inAnswers, ({ anyOf = [] }) => (anyOf as Schema[]).filter(isText).length > 1)).toEqual([]);
+  });
 });

@@ -58,7 +58,7 @@ export const message = z
       example: 'markdown',
     }),
     credits_consumed: z.int().meta({ description: 'The cost of the answer; nothing unless it completed.', example: 2 }),
-    model_used: z.union([tier, z.literal('')]).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
+    model_used: z.enum([...tier.options, '']).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
     created_at: time,
     status: z.enum(['queued', 'running', 'completed', 'failed', 'cancelled']).meta({
       description: 'Beyond the specification.',

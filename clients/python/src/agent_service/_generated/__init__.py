@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 962fc44b6e218a165f1f950f1ebda1815ecc24b0d03d3a27c64ef420556ef837
+# Source: sha256 dc85ced2c1d5578038504411d557045140aa4081f6bca6ef17caa2d40f980edf

@@ -596,7 +596,7 @@ class ListedMessage(BaseModel):
     ]
     credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
-        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
     ]
     created_at: AwareDatetime
     status: Annotated[
@@ -626,7 +626,7 @@ class Message(BaseModel):
     ]
     credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
-        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
     ]
     created_at: AwareDatetime
     status: Annotated[
@@ -722,7 +722,7 @@ class ReadMessage(BaseModel):
     ]
     credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
     model_used: Annotated[
-        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
     ]
     created_at: AwareDatetime
     status: Annotated[
