@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createClient } from '@agent-service/contracts';
 import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
 import type { Clock, ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 import type { DispatcherConfig } from './config.ts';
 import { createDeliver } from './deliver.ts';
 import { createReceiverAgent } from './receiver-connections.ts';
@@ -28,7 +29,7 @@ export async function start(process: ProcessContext, config: DispatcherConfig): 
     drainMs,
     handle: createDeliver({ process, webhooks, agent }),
   });
-  pauseOnWrongClock(process, worker, () => webhooks.checkHealth());
+  void pauseOnWrongClock(process, worker, () => webhooks.checkHealth());
 }
 
 const clockCheckMs = 500;
@@ -37,32 +38,23 @@ const clockCheckMs = 500;
  * A computer whose clock is wrong rejects valid certificates, and receivers would be disabled for it. The check throws until the
  * clock of webhooks has been measured, so that a process which starts with a wrong clock sends nothing either.
  */
-function pauseOnWrongClock({ clock, logger, onStop }: ProcessContext, worker: JobWorker, measure: () => Promise<void>): void {
+async function pauseOnWrongClock(
+  { clock, logger, stopping }: ProcessContext,
+  worker: JobWorker,
+  measure: () => Promise<void>,
+): Promise<void> {
   let isPaused = false;
-  let isMeasuring = false;
-  // A paused dispatcher calls nothing else that measures, and not every supervisor asks for the readiness of a process.
-  function measureAgain(): void {
-    if (!isPaused || isMeasuring) return;
-    isMeasuring = true;
-    measure()
-      .catch(() => undefined)
-      .finally(() => (isMeasuring = false));
-  }
-  function check(): void {
+  do {
     const fault = clockFault(clock);
-    if ((fault !== undefined) === isPaused) return;
-    isPaused = fault !== undefined;
-    if (isPaused) worker.pause();
-    else worker.resume();
-    logger.warn({ event: isPaused ? 'deliveries_paused' : 'deliveries_resumed', err: fault });
-  }
-  check();
-  measureAgain();
-  const timer = setInterval(() => {
-    check();
-    measureAgain();
-  }, clockCheckMs);
-  onStop('clock check', async () => clearInterval(timer));
+    if ((fault !== undefined) !== isPaused) {
+      isPaused = fault !== undefined;
+      if (isPaused) worker.pause();
+      else worker.resume();
+      logger.warn({ event: isPaused ? 'deliveries_paused' : 'deliveries_resumed', err: fault });
+    }
+    // A paused dispatcher calls nothing else that measures, and not every supervisor asks for the readiness of a process.
+    if (isPaused) await measure().catch(() => undefined);
+  } while (await sleep(clockCheckMs, stopping));
 }
 
 function clockFault(clock: Clock): unknown {
