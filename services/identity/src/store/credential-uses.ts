@@ -12,7 +12,8 @@ interface UsedCredential {
 
 interface Use {
   readonly organizationId: string;
-  readonly usedAt: string;
+  /** Milliseconds since 1970. */
+  readonly usedAt: number;
 }
 
 /** Remembers which credentials were used when, and writes that apart from authentication, which waits for no write. */
@@ -27,7 +28,7 @@ export function createCredentialUses(store: Store): CredentialUses {
   return {
     record({ credentialId, organizationId }) {
       // The time of the write may be after the end of the credential, and would tell of a use that was refused.
-      if (recorded.size < maxRecorded) recorded.set(credentialId, { organizationId, usedAt: new Date(processClock.now()).toISOString() });
+      if (recorded.size < maxRecorded) recorded.set(credentialId, { organizationId, usedAt: processClock.now() });
     },
     async flush() {
       const uses = [...recorded.entries().take(maxWritten)];
@@ -36,7 +37,7 @@ export function createCredentialUses(store: Store): CredentialUses {
       await store.sql(recordUses, [
         uses.map(([id]) => id),
         uses.map(([, { organizationId }]) => organizationId),
-        uses.map(([, { usedAt }]) => usedAt),
+        uses.map(([, { usedAt }]) => new Date(usedAt).toISOString()),
       ]);
       return uses.length;
     },
