@@ -234,9 +234,8 @@ const lockedAgents = `
       select a.organization_id, a.environment, a.id, a.name, ${Object.values(agentColumns('a')).join(', ')} from agents a
       where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
-// `ranked` numbers the messages of each tenant. `free` is how many more of its answers may be in flight: none while earlier ones wait.
-// `fitting` has the messages that can be dispatched at once (`goes`), of which some begin for waiting workers (`begins_now`), and those for
-// which the waiting line has room.
+// `ranked` numbers the messages of each tenant; `free` is how many more of its answers may be in flight, none while earlier ones wait. `fitting` has
+// those that go at once (`goes`), of which some begin for waiting workers (`begins_now`), and those for which the waiting line has room.
 const fitting = `
   ranked as materialized (
     select i.*, living.name as agent_name, line.waiting, line.in_flight,
