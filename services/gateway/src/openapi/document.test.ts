@@ -61,6 +61,12 @@ const pathsWhere = (schemas: ReadonlyMap<string, Schema>, condition: (schema: Sc
   [...schemas].filter(([, schema]) => condition(schema)).map(([path]) => path);
 const isInteger = ({ type }: Schema) => type === 'integer' || (Array.isArray(type) && type.includes('integer'));
 
+test('fields beyond the specification are marked, also where they refer to a schema', () => {
+  const { properties } = document.components.schemas.ListedMessage;
+  for (const name of ['feedback', 'usage', 'result', 'queries']) expect([name, properties[name]['x-extension']]).toEqual([name, true]);
+  expect(JSON.stringify(document)).not.toContain('"override"');
+});
+
 describe('generated clients', () => {
   test('the schemas of requests and answers are collected', () => {
     for (const name of ['Agent', 'UsageOfDay', 'Error', 'OAuthError', 'ListMeta']) expect(inAnswers.has(name)).toBe(true);

@@ -31,7 +31,7 @@ export const listConversations = route({
     include: z
       .enum(['title'])
       .optional()
-      .meta({ description: '`title` adds the title of each conversation. Beyond the specification.', override: { 'x-extension': true } }),
+      .meta({ description: '`title` adds the title of each conversation. Beyond the specification.', 'x-extension': true }),
   }),
   response: z.strictObject({ data: z.array(listedConversation), meta: listMeta }),
   errors: ['invalid_cursor'],

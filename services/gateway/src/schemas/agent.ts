@@ -33,14 +33,11 @@ export const agent = z
     ...summaryFields,
     ...detailShape,
     created_by: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
-    source_template_id: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The template that the agent was made from. Beyond the specification.',
-        example: null,
-        override: { 'x-extension': true },
-      }),
+    source_template_id: z.string().nullable().meta({
+      description: 'The template that the agent was made from. Beyond the specification.',
+      example: null,
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'Agent' });
 

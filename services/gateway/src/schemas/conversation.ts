@@ -63,15 +63,12 @@ export const message = z
     status: z.enum(['queued', 'running', 'completed', 'failed', 'cancelled']).meta({
       description: 'Beyond the specification.',
       example: 'completed',
-      override: { 'x-extension': true },
+      'x-extension': true,
     }),
-    queries: z
-      .array(query)
-      .optional()
-      .meta({
-        description: 'The queries from which the answer was computed. Beyond the specification.',
-        override: { 'x-extension': true },
-      }),
+    queries: z.array(query).optional().meta({
+      description: 'The queries from which the answer was computed. Beyond the specification.',
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'Message' });
 
@@ -114,7 +111,7 @@ export const step = z.strictObject({
   error: z.string().nullable().meta({ description: 'Null when it went well.', example: null }),
 });
 
-const extension = { override: { 'x-extension': true } };
+const extension = { 'x-extension': true };
 
 /** The caller's opinion of an answer. */
 export const newFeedback = z.strictObject({

@@ -33,7 +33,7 @@ export const updatedUser = z.strictObject({
   ended_credentials: z
     .strictObject({ api_keys: count, oauth_applications: count })
     .optional()
-    .meta({ description: 'Only of a deactivation: how many credentials ended with it.', override: { 'x-extension': true } }),
+    .meta({ description: 'Only of a deactivation: how many credentials ended with it.', 'x-extension': true }),
 });
 
 interface UserMessage {
