@@ -48,9 +48,9 @@ else {
 }
 
 /**
- * Writes unions so that oasdiff compares what they mean. A union of texts becomes one enumeration. Variants of a union of objects are titled by
- * the schemas that they refer to: oasdiff compares those of one title field by field, and takes any difference, also a permitted one, between
- * others for a removed and an added variant.
+ * Writes unions so that oasdiff compares what they mean. A union of texts becomes one enumeration, and a union of an object with null a type that
+ * allows both. Variants of a union of objects are titled by the schemas that they refer to: oasdiff compares those of one title field by field,
+ * and takes any difference, also a permitted one, between others for a removed and an added variant.
  */
 function comparableUnions(node, schemas) {
   if (Array.isArray(node)) return node.map((part) => comparableUnions(part, schemas));
@@ -61,6 +61,8 @@ function comparableUnions(node, schemas) {
   if (anyOf.every((variant) => variant.type === 'string' && valuesOf(variant)))
     return { ...rest, type: 'string', enum: anyOf.flatMap(valuesOf) };
   const variants = anyOf.map((variant) => ({ name: nameOf(variant), schema: schemas[nameOf(variant)] ?? variant }));
+  const [first, ...others] = variants.map(({ schema }) => schema).filter(({ type }) => type !== 'null');
+  if (others.length === 0 && first.type === 'object') return { ...comparableUnions(first, schemas), ...rest, type: ['object', 'null'] };
   if (variants.some(({ schema }) => schema.type !== 'object')) return own;
   return { ...own, anyOf: variants.map(({ name, schema }) => ({ title: referencesIn(schema) || name, ...schema })) };
 }

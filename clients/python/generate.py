@@ -58,10 +58,24 @@ def relax(node: Any, in_request: bool, is_properties: bool = False) -> Any:
     return relaxed
 
 
+def reachable(schemas: dict[str, Any], names: list[str]) -> set[str]:
+    """These schemas and all that they consist of."""
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += re.findall(r'"#/components/schemas/(\w+)"', json.dumps(schemas[name]))
+    return found
+
+
 def models_document(document: dict[str, Any]) -> dict[str, Any]:
     """The schemas alone, by name: a gateway lists its routes in another order than the sources do."""
-    named = sorted(document["components"]["schemas"].items())
-    schemas = {name: relax(copy.deepcopy(schema), name.endswith("Request")) for name, schema in named}
+    named: dict[str, Any] = dict(sorted(document["components"]["schemas"].items()))
+    in_requests = reachable(named, [name for name in named if name.endswith("Request")])
+    in_answers = reachable(named, [name for name in named if name not in in_requests])
+    schemas = {name: relax(copy.deepcopy(schema), name in in_requests - in_answers) for name, schema in named.items()}
     info = {"title": document["info"]["title"], "version": document["info"]["version"]}
     return {"openapi": "3.1.0", "info": info, "paths": {}, "components": {"schemas": schemas}}
 

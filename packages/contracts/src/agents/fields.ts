@@ -29,10 +29,13 @@ const outputFormat = z.enum(['markdown', 'table', 'text', 'json']).meta({
   example: 'markdown',
 });
 
-/** Objects of the API that hold some of the fields. A new agent must have a required one, though its fields may be absent. */
+/**
+ * Objects of the API that hold some of the fields, and what their schemas are called in the OpenAPI document. A new agent must have a required one,
+ * though its fields may be absent.
+ */
 export const agentGroups = {
-  data_scope: { isRequired: true, example: { tables: example.scope, read_only: true } },
-  output_preferences: { isRequired: false, example: { default_format: 'markdown', chart_enabled: false } },
+  data_scope: { schemaName: 'DataScope', isRequired: true, example: { tables: example.scope, read_only: true } },
+  output_preferences: { schemaName: 'OutputPreferences', isRequired: false, example: { default_format: 'markdown', chart_enabled: false } },
 } as const;
 export type GroupName = keyof typeof agentGroups;
 

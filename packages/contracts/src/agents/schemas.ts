@@ -41,8 +41,8 @@ const clearable = (schema: z.ZodType): z.ZodType => schema.nullable().optional()
 
 /** The body of a new agent. */
 export const newAgentShape = shapeOf(withDefault, (name, fields) => {
-  const { isRequired, example } = agentGroups[name];
-  const group = z.strictObject(fields);
+  const { schemaName, isRequired, example } = agentGroups[name];
+  const group = z.strictObject(fields).meta({ id: `New${schemaName}` });
   return (isRequired ? group : group.prefault({})).meta({ example });
 }) as { [Name in NamesIn<undefined>]: NewField<Name> } & {
   [Group in GroupName]: (typeof agentGroups)[Group]['isRequired'] extends true ? NewGroup<Group> : z.ZodPrefault<NewGroup<Group>>;
@@ -52,8 +52,8 @@ export const newAgentShape = shapeOf(withDefault, (name, fields) => {
 export const agentChangesShape = shapeOf(
   ({ input, default: fallback }) => (fallback === undefined ? input.optional() : clearable(input)),
   (name, fields) => {
-    const { isRequired, example } = agentGroups[name];
-    const group = z.strictObject(fields);
+    const { schemaName, isRequired, example } = agentGroups[name];
+    const group = z.strictObject(fields).meta({ id: `${schemaName}Changes` });
     return isRequired ? group.optional().meta({ example }) : clearable(group);
   },
 ) as { [Name in NamesIn<undefined>]: ChangedField<Name> } & {
@@ -69,9 +69,9 @@ const outputsOf = (entries: readonly FieldEntry[]): Schemas => {
   for (const { name, group, output } of entries) {
     if (group === undefined) shape[name] = output;
     else
-      shape[group] ??= z.strictObject(
-        Object.fromEntries(entries.filter((entry) => entry.group === group).map((entry) => [entry.name, entry.output])),
-      );
+      shape[group] ??= z
+        .strictObject(Object.fromEntries(entries.filter((entry) => entry.group === group).map((entry) => [entry.name, entry.output])))
+        .meta({ id: agentGroups[group].schemaName });
   }
   return shape;
 };

@@ -70,7 +70,7 @@ test('fields beyond the specification are marked, also where they refer to a sch
 describe('generated clients', () => {
   test('the schemas of requests and answers are collected', () => {
     for (const name of ['Agent', 'UsageOfDay', 'Error', 'OAuthError', 'ListMeta']) expect(inAnswers.has(name)).toBe(true);
-    expect(inRequests.has('CreateAgentRequest.data_scope')).toBe(true);
+    expect(inRequests.has('NewDataScope')).toBe(true);
   });
 
   test('take integers of answers that may exceed 32 bits', () => {
@@ -106,6 +106,12 @@ describe('generated clients', () => {
       for (const [index, fields] of variants.entries())
         for (const earlier of variants.slice(0, index)) expect(earlier.every((field) => fields.includes(field))).toBe(false);
     }
+  });
+
+  test('get a name for every object, which most of them would number otherwise', () => {
+    const isNameless = (path: string, { properties }: Schema) => properties !== undefined && !(path in document.components.schemas);
+    const schemas = schemasIn(Object.keys(document.components.schemas).map((name) => [name, document.components.schemas[name]] as const));
+    expect([...schemas].filter(([path, schema]) => isNameless(path, schema)).map(([path]) => path)).toEqual([]);
   });
 
   test('get one enumeration where every variant would be a text', () => {

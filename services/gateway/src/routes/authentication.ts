@@ -74,14 +74,14 @@ export const issueOauthToken = route({
   },
 });
 
-const accessToken = z.strictObject({
-  data: z.strictObject({
+const accessToken = z
+  .strictObject({
     access_token: z.string(),
     token_type: z.literal('Bearer'),
     expires_in: z.int().meta({ description: 'Seconds.', example: 3600 }),
     expires_at: z.iso.datetime(),
-  }),
-});
+  })
+  .meta({ id: 'AccessToken' });
 
 const toAccessToken = ({ accessToken, expiresIn, expiresAt }: { accessToken: string; expiresIn: number; expiresAt: string }) => ({
   access_token: accessToken,
@@ -103,7 +103,7 @@ export const issueToken = route({
       .string()
       .meta({ description: 'A live or test API key.', pattern: plainText, example: 'sa_live_000000000000000000000000000000000Eeq93' }),
   }),
-  response: accessToken,
+  response: z.strictObject({ data: accessToken }),
   errors: ['invalid_token', 'token_revoked'],
   credential: (body) => z.object({ api_key: z.string() }).safeParse(body).data?.api_key,
   async handler({ body: { api_key } }, { identity }) {
@@ -113,12 +113,7 @@ export const issueToken = route({
   },
 });
 
-const agentToken = z.strictObject({
-  data: z.strictObject({
-    ...accessToken.shape.data.shape,
-    agent_id: agentParams.shape.agent_id,
-  }),
-});
+const agentToken = z.strictObject({ ...accessToken.shape, agent_id: agentParams.shape.agent_id }).meta({ id: 'AgentToken' });
 
 export const issueAgentToken = route({
   method: 'POST',
@@ -145,7 +140,7 @@ has its own limit of messages.`,
       .meta({ description: 'Seconds; 900, or as long as the credential lasts, unless given.', example: 900 }),
   }),
   status: 201,
-  response: agentToken,
+  response: z.strictObject({ data: agentToken }),
   async handler({ params: { agent_id: agentId }, body: { expires_in: expiresIn = 0 } }, { agents, identity }) {
     await agents.getAgent({ agentId });
     const token = await identity.issueAgentToken({ agentId, expiresIn });
@@ -153,14 +148,16 @@ has its own limit of messages.`,
   },
 });
 
-const publicKey = z.strictObject({
-  kty: z.literal('RSA'),
-  use: z.literal('sig'),
-  alg: z.literal('RS256'),
-  kid: z.string(),
-  n: z.string(),
-  e: z.string(),
-});
+const publicKey = z
+  .strictObject({
+    kty: z.literal('RSA'),
+    use: z.literal('sig'),
+    alg: z.literal('RS256'),
+    kid: z.string(),
+    n: z.string(),
+    e: z.string(),
+  })
+  .meta({ id: 'SigningKey' });
 
 export const listSigningKeys = route({
   method: 'GET',

@@ -3,13 +3,15 @@ import { z } from 'zod';
 import { route } from '../routing/route.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
 
-const column = z.strictObject({
-  name: z.string().meta({ example: 'total' }),
-  type: z.string().meta({ description: 'As PostgreSQL writes it.', example: 'numeric(12,2)' }),
-  nullable: z.boolean().meta({ example: false }),
-  primary_key: z.boolean().meta({ example: false }),
-  comment: z.string().meta({ description: 'Its first 500 characters.', example: 'With tax' }),
-});
+const column = z
+  .strictObject({
+    name: z.string().meta({ example: 'total' }),
+    type: z.string().meta({ description: 'As PostgreSQL writes it.', example: 'numeric(12,2)' }),
+    nullable: z.boolean().meta({ example: false }),
+    primary_key: z.boolean().meta({ example: false }),
+    comment: z.string().meta({ description: 'Its first 500 characters.', example: 'With tax' }),
+  })
+  .meta({ id: 'DataSourceColumn' });
 
 const table = z
   .strictObject({
@@ -29,6 +31,7 @@ const dataSource = z
     reason: z.string().nullable().meta({ description: 'Why it is unreadable.', example: null }),
     role_gate: z
       .strictObject({ active: z.boolean().meta({ example: true }), reason: z.string().meta({ example: '' }) })
+      .meta({ id: 'RoleGate' })
       .nullable()
       .meta({
         description: 'Says if statements run under a database role that holds only their scope, and why not, or for which tables not.',

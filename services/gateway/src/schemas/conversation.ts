@@ -40,12 +40,14 @@ function hasFiniteNumbers(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(hasFiniteNumbers);
 }
 
-const query = z.strictObject({
-  statement: z.string().meta({ example: 'SELECT sum(total) FROM orders' }),
-  tables: z.array(z.string()).meta({ example: ['orders'] }),
-  rows: z.int().meta({ example: 1 }),
-  duration_ms: z.int().meta({ example: 12 }),
-});
+const query = z
+  .strictObject({
+    statement: z.string().meta({ example: 'SELECT sum(total) FROM orders' }),
+    tables: z.array(z.string()).meta({ example: ['orders'] }),
+    rows: z.int().meta({ example: 1 }),
+    duration_ms: z.int().meta({ example: 12 }),
+  })
+  .meta({ id: 'AnswerQuery' });
 
 export const message = z
   .strictObject({
@@ -74,42 +76,50 @@ export const message = z
 
 type Message = z.output<typeof message>;
 
-const usage = z.strictObject({
-  model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: 'gpt-5-mini' }),
-  input_tokens: z
-    .int()
-    .meta({ description: 'The tokens of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
-  output_tokens: z.int().meta({ example: 64 }),
-  latency_ms: z
-    .int()
-    .meta({ description: 'From when a worker began the answer until the text was whole, with its queries.', example: 1_250 }),
-});
+const usage = z
+  .strictObject({
+    model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: 'gpt-5-mini' }),
+    input_tokens: z
+      .int()
+      .meta({ description: 'The tokens of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
+    output_tokens: z.int().meta({ example: 64 }),
+    latency_ms: z
+      .int()
+      .meta({ description: 'From when a worker began the answer until the text was whole, with its queries.', example: 1_250 }),
+  })
+  .meta({ id: 'AnswerUsage' });
 
-const result = z.strictObject({
-  columns: z
-    .array(z.strictObject({ name: z.string(), type: z.enum(['boolean', 'number', 'date', 'timestamp', 'json', 'text']) }))
-    .meta({ example: [{ name: 'month', type: 'date' }] }),
-  rows: z.array(z.array(z.unknown())).meta({
-    description: 'The values of each row, in the order of the columns. Numbers that a double would round are strings.',
-    example: [['2026-01-01']],
-  }),
-  row_count: z.int().meta({ description: 'The rows that the query returned.', example: 1 }),
-  truncated: z
-    .boolean()
-    .meta({ description: 'The query has more rows than it returned, or `rows` has fewer than `row_count`.', example: false }),
-  chart: z
-    .record(z.string(), z.unknown())
-    .nullable()
-    .meta({ description: 'The Vega-Lite specification of the chart in `content`.', example: null }),
-});
+const resultColumn = z
+  .strictObject({ name: z.string(), type: z.enum(['boolean', 'number', 'date', 'timestamp', 'json', 'text']) })
+  .meta({ id: 'AnswerResultColumn' });
 
-export const step = z.strictObject({
-  name: z.string().meta({ example: 'query' }),
-  detail: z.string().meta({ description: 'The statement, the table, or the change.', example: 'SELECT sum(total) FROM orders' }),
-  rows: z.int().meta({ example: 1 }),
-  duration_ms: z.int().meta({ example: 12 }),
-  error: z.string().nullable().meta({ description: 'Null when it went well.', example: null }),
-});
+const result = z
+  .strictObject({
+    columns: z.array(resultColumn).meta({ example: [{ name: 'month', type: 'date' }] }),
+    rows: z.array(z.array(z.unknown())).meta({
+      description: 'The values of each row, in the order of the columns. Numbers that a double would round are strings.',
+      example: [['2026-01-01']],
+    }),
+    row_count: z.int().meta({ description: 'The rows that the query returned.', example: 1 }),
+    truncated: z
+      .boolean()
+      .meta({ description: 'The query has more rows than it returned, or `rows` has fewer than `row_count`.', example: false }),
+    chart: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The Vega-Lite specification of the chart in `content`.', example: null }),
+  })
+  .meta({ id: 'AnswerResult' });
+
+export const step = z
+  .strictObject({
+    name: z.string().meta({ example: 'query' }),
+    detail: z.string().meta({ description: 'The statement, the table, or the change.', example: 'SELECT sum(total) FROM orders' }),
+    rows: z.int().meta({ example: 1 }),
+    duration_ms: z.int().meta({ example: 12 }),
+    error: z.string().nullable().meta({ description: 'Null when it went well.', example: null }),
+  })
+  .meta({ id: 'AnswerStep' });
 
 const extension = { 'x-extension': true };
 
@@ -123,7 +133,7 @@ export const feedback = z
   .strictObject({ ...newFeedback.shape, comment: z.string().meta({ example: 'Exactly the figures of our books.' }), updated_at: time })
   .meta({ id: 'Feedback' });
 
-export const messageFeedback = z.strictObject({ message_id: id, ...feedback.shape });
+export const messageFeedback = z.strictObject({ message_id: id, ...feedback.shape }).meta({ id: 'MessageFeedback' });
 
 /** A message as it is read later. */
 export const listedMessage = message

@@ -61,14 +61,17 @@ export const key = z
 const apiKey = z
   .string()
   .meta({ description: 'The key itself, shown this once.', example: 'sa_live_000000000000000000000000000000000Eeq93' });
-export const newKey = z.strictObject({ ...key.shape, api_key: apiKey });
-export const rotatedKey = z.strictObject({
-  ...key.shape,
-  api_key: apiKey,
-  previous: z.strictObject({ id: z.string().meta({ example: 'key_01jz0000000000000000000000' }), ends_at: time }).meta({
-    description: 'The replaced key, which was or will be refused from `ends_at` on.',
-  }),
-});
+export const newKey = z.strictObject({ ...key.shape, api_key: apiKey }).meta({ id: 'CreatedApiKey' });
+export const rotatedKey = z
+  .strictObject({
+    ...key.shape,
+    api_key: apiKey,
+    previous: z.strictObject({ id: z.string().meta({ example: 'key_01jz0000000000000000000000' }), ends_at: time }).meta({
+      id: 'ReplacedApiKey',
+      description: 'The replaced key, which was or will be refused from `ends_at` on.',
+    }),
+  })
+  .meta({ id: 'RotatedApiKey' });
 
 export const application = z
   .strictObject({
@@ -83,7 +86,9 @@ export const application = z
   .meta({ id: 'OAuthApplication' });
 
 const clientSecret = z.string().meta({ description: 'Shown this once.', example: 'sas_0000000000000000000000000000000000000000000' });
-export const newApplication = z.strictObject({ ...application.shape, client_secret: clientSecret });
+export const newApplication = z
+  .strictObject({ ...application.shape, client_secret: clientSecret })
+  .meta({ id: 'OAuthApplicationWithSecret' });
 
 interface CommonMessage {
   userId: string;
@@ -138,34 +143,40 @@ export const toApplication = (message: ApplicationMessage): z.output<typeof appl
 
 const limit = z
   .strictObject({ credential: z.int().meta({ example: 600 }), organization: z.int().meta({ example: 3000 }) })
-  .meta({ description: 'Requests of this credential, and of all of the organization.' });
+  .meta({ id: 'RateLimit', description: 'Requests of this credential, and of all of the organization.' });
 
 export const self = z
   .strictObject({
-    user: z.strictObject({
-      id: userId,
-      name: z.string().meta({ example: 'Ada Lovelace' }),
-      email: z.string().meta({ description: 'Empty where there is none.', example: 'ada@example.com' }),
-      kind: z.enum(['person', 'service']).meta({ description: '`service`: the user of an application.', example: 'person' }),
-      role: role
-        .nullable()
-        .meta({ description: 'Null for a service user: the scopes of its application are its limit.', example: 'admin' }),
-    }),
-    organization: z.strictObject({
-      id: z.string().meta({ example: 'org_01jz0000000000000000000000' }),
-      name: z.string().meta({ example: 'Acme' }),
-    }),
+    user: z
+      .strictObject({
+        id: userId,
+        name: z.string().meta({ example: 'Ada Lovelace' }),
+        email: z.string().meta({ description: 'Empty where there is none.', example: 'ada@example.com' }),
+        kind: z.enum(['person', 'service']).meta({ description: '`service`: the user of an application.', example: 'person' }),
+        role: role
+          .nullable()
+          .meta({ description: 'Null for a service user: the scopes of its application are its limit.', example: 'admin' }),
+      })
+      .meta({ id: 'SelfUser' }),
+    organization: z
+      .strictObject({
+        id: z.string().meta({ example: 'org_01jz0000000000000000000000' }),
+        name: z.string().meta({ example: 'Acme' }),
+      })
+      .meta({ id: 'SelfOrganization' }),
     environment: z.enum(['live', 'test']).meta({ example: 'live' }),
-    credential: z.strictObject({
-      id: z.string().meta({ example: 'key_01jz0000000000000000000000' }),
-      type: z.enum(['api_key', 'oauth_application', 'session']).meta({ example: 'api_key' }),
-      name,
-      admin: z.boolean().meta({ description: 'True if it may do what needs an administrator key.', example: true }),
-      ends_at: time.nullable().meta({ description: 'From then on it is refused; null while no end is set.', example: null }),
-    }),
+    credential: z
+      .strictObject({
+        id: z.string().meta({ example: 'key_01jz0000000000000000000000' }),
+        type: z.enum(['api_key', 'oauth_application', 'session']).meta({ example: 'api_key' }),
+        name,
+        admin: z.boolean().meta({ description: 'True if it may do what needs an administrator key.', example: true }),
+        ends_at: time.nullable().meta({ description: 'From then on it is refused; null while no end is set.', example: null }),
+      })
+      .meta({ id: 'SelfCredential' }),
     scopes: z.array(z.string()).meta({ description: 'The scopes that this request’s token or key has now.', example: ['agents:read'] }),
     limits: z
       .strictObject({ reads_per_minute: limit, writes_per_minute: limit, messages_per_minute: limit })
-      .meta({ description: 'Rate limits. The headers of each answer say what is left.' }),
+      .meta({ id: 'SelfLimits', description: 'Rate limits. The headers of each answer say what is left.' }),
   })
   .meta({ id: 'Self' });

@@ -34,11 +34,13 @@ const summaryFields = {
 /** A template as an entry of a list. */
 export const templateSummary = z.strictObject(summaryFields).meta({ id: 'TemplateSummary' });
 
-const change = z.strictObject({
-  version,
-  date: z.iso.date().meta({ example: '2026-01-31' }),
-  changes: z.string().meta({ example: 'Revenue is told by channel as well.' }),
-});
+const change = z
+  .strictObject({
+    version,
+    date: z.iso.date().meta({ example: '2026-01-31' }),
+    changes: z.string().meta({ example: 'Revenue is told by channel as well.' }),
+  })
+  .meta({ id: 'TemplateChange' });
 
 export const template = z
   .strictObject({

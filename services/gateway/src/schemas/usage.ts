@@ -51,31 +51,38 @@ const aggregateMeta = listMeta
   .extend({
     total_credits: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 120 }),
     total_queries: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 40 }),
-    date_range: z.strictObject({ from: day, to: day }).meta({ description: 'Days in UTC, both included.' }),
+    date_range: z.strictObject({ from: day, to: day }).meta({ id: 'UsageDateRange', description: 'Days in UTC, both included.' }),
   })
   .meta({ id: 'UsageAggregateMeta' });
 
 /** The answers of one path: records, or groups by what `group_by` names. A decoder that takes the first variant whose fields are there finds days last. */
 export const usageAnswer = z.union([
-  z.strictObject({ data: z.array(usageRecord), meta: listMeta }),
-  z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }),
-  z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }),
-  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }),
-  z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }),
-  z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
+  z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),
+  z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }).meta({ id: 'UsageOfMonthList' }),
+  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }).meta({ id: 'UsageOfDayList' }),
+  z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }).meta({ id: 'UsageOfUserList' }),
+  z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }).meta({ id: 'UsageOfAgentList' }),
 ]);
+
+const mostUsedAgent = z
+  .strictObject({ agent_id: agentId, name: agentName, credits_used: credits, query_count: count })
+  .meta({ id: 'MostUsedAgent' });
+const modelUse = z.strictObject({ credits, queries: count }).meta({ id: 'ModelUse' });
 
 export const usageSummary = z
   .strictObject({
-    billing_period: z.strictObject({
-      start: z.iso.datetime().meta({ example: '2026-01-01T00:00:00.000Z' }),
-      end: z.iso.datetime().meta({ description: 'Not included.', example: '2026-02-01T00:00:00.000Z' }),
-    }),
+    billing_period: z
+      .strictObject({
+        start: z.iso.datetime().meta({ example: '2026-01-01T00:00:00.000Z' }),
+        end: z.iso.datetime().meta({ description: 'Not included.', example: '2026-02-01T00:00:00.000Z' }),
+      })
+      .meta({ id: 'BillingPeriod' }),
     total_credits_used: credits,
     total_queries: count,
     active_users: count,
-    most_used_agents: z.array(z.strictObject({ agent_id: agentId, name: agentName, credits_used: credits, query_count: count })),
-    model_distribution: z.record(z.string(), z.strictObject({ credits, queries: count })),
+    most_used_agents: z.array(mostUsedAgent),
+    model_distribution: z.record(z.string(), modelUse),
   })
   .meta({ id: 'UsageSummary' });
 

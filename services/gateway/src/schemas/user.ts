@@ -28,13 +28,16 @@ export const user = z
 const count = z.int().nonnegative().meta({ example: 1 });
 
 /** A changed user; a deactivation also counts the credentials that ended with it. */
-export const updatedUser = z.strictObject({
-  ...user.shape,
-  ended_credentials: z
-    .strictObject({ api_keys: count, oauth_applications: count })
-    .optional()
-    .meta({ description: 'Only of a deactivation: how many credentials ended with it.', 'x-extension': true }),
-});
+export const updatedUser = z
+  .strictObject({
+    ...user.shape,
+    ended_credentials: z
+      .strictObject({ api_keys: count, oauth_applications: count })
+      .meta({ id: 'EndedCredentials' })
+      .optional()
+      .meta({ description: 'Only of a deactivation: how many credentials ended with it.', 'x-extension': true }),
+  })
+  .meta({ id: 'UpdatedUser' });
 
 interface UserMessage {
   id: string;
@@ -59,19 +62,23 @@ export const auditEntry = z
   .strictObject({
     id: z.string().meta({ example: 'aud_01jz0000000000000000000000' }),
     created_at: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
-    actor: z.strictObject({
-      type: z.string().meta({ description: 'user, service or operator.', example: 'user' }),
-      id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
-      key_id: z
-        .string()
-        .nullable()
-        .meta({ description: 'The API key or OAuth application, where there was one.', example: 'key_01jz0000000000000000000000' }),
-    }),
+    actor: z
+      .strictObject({
+        type: z.string().meta({ description: 'user, service or operator.', example: 'user' }),
+        id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
+        key_id: z
+          .string()
+          .nullable()
+          .meta({ description: 'The API key or OAuth application, where there was one.', example: 'key_01jz0000000000000000000000' }),
+      })
+      .meta({ id: 'AuditActor' }),
     action: z.string().meta({ example: 'user.updated' }),
-    target: z.strictObject({
-      type: z.string().meta({ example: 'user' }),
-      id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
-    }),
+    target: z
+      .strictObject({
+        type: z.string().meta({ example: 'user' }),
+        id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
+      })
+      .meta({ id: 'AuditTarget' }),
     outcome: z.string().meta({ example: 'success' }),
     request_id: z.string(),
     changes: z

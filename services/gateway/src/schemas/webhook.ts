@@ -72,12 +72,14 @@ export const delivery = z
     event_type: z.string().meta({ example: 'agent.created' }),
     status: z.enum(['pending', 'delivered', 'failed', 'dropped']).meta({ example: 'delivered' }),
     attempts: z.array(
-      z.strictObject({
-        at: at(),
-        status: z.int().nullable().meta({ description: 'The HTTP status; null where nothing was answered.', example: 200 }),
-        error: z.string().nullable().meta({ description: 'Why nothing was answered.', example: null }),
-        duration_ms: z.int().meta({ example: 84 }),
-      }),
+      z
+        .strictObject({
+          at: at(),
+          status: z.int().nullable().meta({ description: 'The HTTP status; null where nothing was answered.', example: 200 }),
+          error: z.string().nullable().meta({ description: 'Why nothing was answered.', example: null }),
+          duration_ms: z.int().meta({ example: 84 }),
+        })
+        .meta({ id: 'WebhookAttempt' }),
     ),
     response_status: z.int().nullable().meta({ description: 'The status of the last answer.', example: 200 }),
     response_body: z.string().nullable().meta({ description: 'The beginning of the last answer.', example: 'ok' }),

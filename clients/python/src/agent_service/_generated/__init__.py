@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 dc85ced2c1d5578038504411d557045140aa4081f6bca6ef17caa2d40f980edf
+# Source: sha256 cfa6d431474c4b9a6aadb7621d600ac20963fd2ba1fa1bc6db674a5a8920b2dc

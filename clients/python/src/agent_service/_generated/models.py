@@ -8,52 +8,22 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, RootModel
 
 
+class AccessToken(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    access_token: str
+    token_type: Literal['Bearer']
+    expires_in: Annotated[int, Field(description='Seconds.')]
+    expires_at: AwareDatetime
+
+
 class ActivateTemplateRequest(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     name_override: str | None = None
     model_override: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
-
-
-class DataScope(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    tables: Annotated[list[str], Field(description='The tables that the agent can read.')]
-    read_only: bool
-
-
-class OutputPreferences(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    default_format: Annotated[
-        Literal['markdown', 'table', 'text', 'json'] | str,
-        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
-    ]
-    chart_enabled: bool
-
-
-class Agent(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: str
-    description: str
-    category: str
-    status: Literal['active', 'inactive', 'draft'] | str
-    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
-    data_scope: DataScope
-    output_preferences: OutputPreferences
-    welcome_message: str
-    suggested_prompts: list[str]
-    created_by: str
-    source_template_id: Annotated[str | None, Field(description='The template that the agent was made from. Beyond the specification.')]
 
 
 class AgentSummary(BaseModel):
@@ -68,6 +38,56 @@ class AgentSummary(BaseModel):
     model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
     created_at: AwareDatetime
     updated_at: AwareDatetime
+
+
+class AgentToken(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    access_token: str
+    token_type: Literal['Bearer']
+    expires_in: Annotated[int, Field(description='Seconds.')]
+    expires_at: AwareDatetime
+    agent_id: str
+
+
+class AnswerQuery(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    statement: str
+    tables: list[str]
+    rows: int
+    duration_ms: int
+
+
+class AnswerResultColumn(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    name: str
+    type: Literal['boolean', 'number', 'date', 'timestamp', 'json', 'text'] | str
+
+
+class AnswerStep(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    name: str
+    detail: Annotated[str, Field(description='The statement, the table, or the change.')]
+    rows: int
+    duration_ms: int
+    error: Annotated[str | None, Field(description='Null when it went well.')]
+
+
+class AnswerUsage(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    model: Annotated[str, Field(description='As the provider names it; `built-in` without a language model.')]
+    input_tokens: Annotated[int, Field(description='The tokens of all calls of the model, with the instructions and the results of tools.')]
+    output_tokens: int
+    latency_ms: Annotated[int, Field(description='From when a worker began the answer until the text was whole, with its queries.')]
 
 
 class ApiKey(BaseModel):
@@ -91,7 +111,7 @@ class ApiKey(BaseModel):
     replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
 
 
-class Actor(BaseModel):
+class AuditActor(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -100,7 +120,7 @@ class Actor(BaseModel):
     key_id: Annotated[str | None, Field(description='The API key or OAuth application, where there was one.')]
 
 
-class Target(BaseModel):
+class AuditTarget(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -108,18 +128,12 @@ class Target(BaseModel):
     id: str
 
 
-class AuditEntry(BaseModel):
+class BillingPeriod(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    id: str
-    created_at: AwareDatetime
-    actor: Actor
-    action: str
-    target: Target
-    outcome: str
-    request_id: str
-    changes: Annotated[dict[str, Any], Field(description='The changed fields; secrets and prompts are masked.')]
+    start: AwareDatetime
+    end: Annotated[AwareDatetime, Field(description='Not included.')]
 
 
 class Conversation(BaseModel):
@@ -132,47 +146,6 @@ class Conversation(BaseModel):
     total_credits: Annotated[int, Field(description='The cost of its answers.')]
     created_at: AwareDatetime
     last_message_at: AwareDatetime
-
-
-class DataScope1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    tables: Annotated[
-        list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
-    ] = None
-    read_only: bool | None = None
-
-
-class OutputPreferences1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    default_format: Annotated[
-        Literal['markdown', 'table', 'text', 'json'] | None,
-        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
-    ] = None
-    chart_enabled: Annotated[
-        bool | None,
-        Field(
-            description='True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
-        ),
-    ] = None
-
-
-class CreateAgentRequest(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    name: str
-    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
-    data_scope: DataScope1
-    description: str | None = None
-    category: Annotated[str | None, Field(description='Free text, for filtering.')] = None
-    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
-    welcome_message: str | None = None
-    suggested_prompts: list[str] | None = None
-    output_preferences: OutputPreferences1 | None = None
 
 
 class CreateKeyRequest(BaseModel):
@@ -188,35 +161,6 @@ class CreateKeyRequest(BaseModel):
     token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of the tokens made from it, in seconds.')] = None
 
 
-class Data(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: Annotated[str, Field(description='Empty where none was given.')]
-    hint: Annotated[str, Field(description='The first and last characters of the key.')]
-    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
-    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
-    status: Annotated[
-        Literal['active', 'ended'] | str,
-        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
-    ]
-    created_at: AwareDatetime
-    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
-    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
-    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
-    replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
-    api_key: Annotated[str, Field(description='The key itself, shown this once.')]
-
-
-class CreateKeyResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Data
-
-
 class CreateOauthApplicationRequest(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -226,34 +170,6 @@ class CreateOauthApplicationRequest(BaseModel):
     scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
         None
     )
-
-
-class Data1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: Annotated[str, Field(description='The `client_id`.')]
-    name: Annotated[str, Field(description='Empty where none was given.')]
-    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
-    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
-    status: Annotated[
-        Literal['active', 'ended'] | str,
-        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
-    ]
-    created_at: AwareDatetime
-    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
-    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    previous_secret_ends_at: Annotated[
-        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
-    ]
-    client_secret: Annotated[str, Field(description='Shown this once.')]
-
-
-class CreateOauthApplicationResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Data1
 
 
 class CreateUserRequest(BaseModel):
@@ -286,6 +202,28 @@ class CreatedAgent(BaseModel):
     created_at: AwareDatetime
 
 
+class CreatedApiKey(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    hint: Annotated[str, Field(description='The first and last characters of the key.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    admin: Annotated[bool, Field(description='True if it may do what needs an administrator key.')]
+    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
+    replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
+    api_key: Annotated[str, Field(description='The key itself, shown this once.')]
+
+
 class CreatedWebhook(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -314,19 +252,23 @@ class CreditSettings(BaseModel):
     default_monthly_limit: Annotated[int, Field(description='The limit of users without an allocation.')]
 
 
-class RoleGate(BaseModel):
-    """
-    Says if statements run under a database role that holds only their scope, and why not, or for which tables not.
-    """
-
+class DataScope(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    active: bool
-    reason: str
+    tables: Annotated[list[str], Field(description='The tables that the agent can read.')]
+    read_only: bool
 
 
-class Column(BaseModel):
+class DataScopeChanges(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    tables: list[str] | None = None
+    read_only: bool | None = None
+
+
+class DataSourceColumn(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -346,7 +288,7 @@ class DataSourceTable(BaseModel):
     kind: Literal['table', 'view'] | str
     comment: Annotated[str, Field(description='Its first 500 characters.')]
     row_estimate: Annotated[int | None, Field(description='The planner’s estimate; null where there is none.')]
-    columns: list[Column]
+    columns: list[DataSourceColumn]
 
 
 class DuplicateTemplateRequest(BaseModel):
@@ -369,7 +311,15 @@ class DuplicatedAgent(BaseModel):
     created_at: AwareDatetime
 
 
-class Error1(BaseModel):
+class EndedCredentials(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    api_keys: int
+    oauth_applications: int
+
+
+class ErrorDescription(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -383,19 +333,11 @@ class Error1(BaseModel):
     details: Annotated[dict[str, Any], Field(description='More for programs; several faulty fields are listed in `errors`.')]
 
 
-class Meta(BaseModel):
+class ErrorMeta(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     request_id: str
-
-
-class Error(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    error: Error1
-    meta: Meta
 
 
 class Feedback(BaseModel):
@@ -405,13 +347,6 @@ class Feedback(BaseModel):
     score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
     comment: str
     updated_at: AwareDatetime
-
-
-class GetAgentResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Agent
 
 
 class GetCreditSettingsResponse(BaseModel):
@@ -435,22 +370,11 @@ class IssueAgentTokenRequest(BaseModel):
     expires_in: Annotated[int | None, Field(description='Seconds; 900, or as long as the credential lasts, unless given.')] = None
 
 
-class Data2(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    access_token: str
-    token_type: Literal['Bearer']
-    expires_in: Annotated[int, Field(description='Seconds.')]
-    expires_at: AwareDatetime
-    agent_id: str
-
-
 class IssueAgentTokenResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: Data2
+    data: AgentToken
 
 
 class IssueOauthTokenRequest(BaseModel):
@@ -482,21 +406,11 @@ class IssueTokenRequest(BaseModel):
     api_key: Annotated[str, Field(description='A live or test API key.')]
 
 
-class Data3(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    access_token: str
-    token_type: Literal['Bearer']
-    expires_in: Annotated[int, Field(description='Seconds.')]
-    expires_at: AwareDatetime
-
-
 class IssueTokenResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: Data3
+    data: AccessToken
 
 
 class ListMeta(BaseModel):
@@ -511,105 +425,6 @@ class ListMeta(BaseModel):
     ]
     next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
     request_id: str
-
-
-class Key(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    kty: Literal['RSA']
-    use: Literal['sig']
-    alg: Literal['RS256']
-    kid: str
-    n: str
-    e: str
-
-
-class ListSigningKeysResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    keys: list[Key]
-
-
-class Query(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    statement: str
-    tables: list[str]
-    rows: int
-    duration_ms: int
-
-
-class Usage(BaseModel):
-    """
-    The use of the model by the answer. Beyond the specification.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    model: Annotated[str, Field(description='As the provider names it; `built-in` without a language model.')]
-    input_tokens: Annotated[int, Field(description='The tokens of all calls of the model, with the instructions and the results of tools.')]
-    output_tokens: int
-    latency_ms: Annotated[int, Field(description='From when a worker began the answer until the text was whole, with its queries.')]
-
-
-class Column1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    name: str
-    type: Literal['boolean', 'number', 'date', 'timestamp', 'json', 'text'] | str
-
-
-class Result(BaseModel):
-    """
-    The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    columns: list[Column1]
-    rows: Annotated[
-        list[list[Any]],
-        Field(description='The values of each row, in the order of the columns. Numbers that a double would round are strings.'),
-    ]
-    row_count: Annotated[int, Field(description='The rows that the query returned.')]
-    truncated: Annotated[bool, Field(description='The query has more rows than it returned, or `rows` has fewer than `row_count`.')]
-    chart: Annotated[dict[str, Any] | None, Field(description='The Vega-Lite specification of the chart in `content`.')]
-
-
-class ListedMessage(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    conversation_id: str
-    role: Literal['user', 'assistant'] | str
-    content: Annotated[str, Field(description='Empty until the answer has ended.')]
-    content_type: Annotated[
-        Literal['text', 'markdown'] | str,
-        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
-    ]
-    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
-    model_used: Annotated[
-        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
-    ]
-    created_at: AwareDatetime
-    status: Annotated[
-        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
-    ]
-    queries: Annotated[
-        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
-    ] = None
-    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
-    usage: Annotated[Usage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
-    result: Annotated[
-        Result | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
-    ] = None
 
 
 class Message(BaseModel):
@@ -633,7 +448,61 @@ class Message(BaseModel):
         Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
     ]
     queries: Annotated[
-        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+        list[AnswerQuery] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
+
+
+class MessageFeedback(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    message_id: str
+    score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
+    comment: str
+    updated_at: AwareDatetime
+
+
+class ModelUse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    credits: int
+    queries: int
+
+
+class MostUsedAgent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    agent_id: str
+    name: Annotated[str, Field(description='As it was at the agent’s last answer; kept beyond the agent’s life.')]
+    credits_used: int
+    query_count: int
+
+
+class NewDataScope(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    tables: Annotated[
+        list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
+    ] = None
+    read_only: bool | None = None
+
+
+class NewOutputPreferences(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    default_format: Annotated[
+        Literal['markdown', 'table', 'text', 'json'] | None,
+        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
+    ] = None
+    chart_enabled: Annotated[
+        bool | None,
+        Field(
+            description='True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
+        ),
     ] = None
 
 
@@ -655,6 +524,27 @@ class OAuthApplication(BaseModel):
     previous_secret_ends_at: Annotated[
         AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
     ]
+
+
+class OAuthApplicationWithSecret(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: Annotated[str, Field(description='The `client_id`.')]
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    previous_secret_ends_at: Annotated[
+        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
+    ]
+    client_secret: Annotated[str, Field(description='Shown this once.')]
 
 
 class OAuthError(BaseModel):
@@ -679,64 +569,55 @@ class OrganizationBalance(BaseModel):
     updated_at: AwareDatetime
 
 
-class Result1(BaseModel):
-    """
-    The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
-    """
-
+class OutputPreferences(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    columns: list[Column1]
-    rows: Annotated[
-        list[list[Any]],
-        Field(description='The values of each row, in the order of the columns. Numbers that a double would round are strings.'),
+    default_format: Annotated[
+        Literal['markdown', 'table', 'text', 'json'] | str,
+        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
     ]
-    row_count: Annotated[int, Field(description='The rows that the query returned.')]
-    truncated: Annotated[bool, Field(description='The query has more rows than it returned, or `rows` has fewer than `row_count`.')]
-    chart: Annotated[dict[str, Any] | None, Field(description='The Vega-Lite specification of the chart in `content`.')]
+    chart_enabled: bool
 
 
-class Step(BaseModel):
+class OutputPreferencesChanges(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    name: str
-    detail: Annotated[str, Field(description='The statement, the table, or the change.')]
-    rows: int
-    duration_ms: int
-    error: Annotated[str | None, Field(description='Null when it went well.')]
+    default_format: Literal['markdown', 'table', 'text', 'json'] | None = None
+    chart_enabled: bool | None = None
 
 
-class ReadMessage(BaseModel):
+class RateLimit(BaseModel):
+    """
+    Requests of this credential, and of all of the organization.
+    """
+
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    credential: int
+    organization: int
+
+
+class ReplacedApiKey(BaseModel):
+    """
+    The replaced key, which was or will be refused from `ends_at` on.
+    """
+
     model_config = ConfigDict(
         extra='allow',
     )
     id: str
-    conversation_id: str
-    role: Literal['user', 'assistant'] | str
-    content: Annotated[str, Field(description='Empty until the answer has ended.')]
-    content_type: Annotated[
-        Literal['text', 'markdown'] | str,
-        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
-    ]
-    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
-    model_used: Annotated[
-        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
-    ]
-    created_at: AwareDatetime
-    status: Annotated[
-        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
-    ]
-    queries: Annotated[
-        list[Query] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
-    ] = None
-    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
-    usage: Annotated[Usage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
-    result: Annotated[
-        Result1 | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
-    ] = None
-    steps: Annotated[list[Step] | None, Field(description='Every call of a tool, in order. Beyond the specification.')] = None
+    ends_at: AwareDatetime
+
+
+class RoleGate(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    active: bool
+    reason: str
 
 
 class RotateKeyRequest(BaseModel):
@@ -751,19 +632,33 @@ class RotateKeyRequest(BaseModel):
     ] = None
 
 
-class Previous(BaseModel):
-    """
-    The replaced key, which was or will be refused from `ends_at` on.
-    """
-
+class RotateOauthSecretRequest(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    id: str
-    ends_at: AwareDatetime
+    previous_valid_seconds: Annotated[
+        int | None,
+        Field(
+            description='How long what is replaced stays valid: a day unless said. With 0 it is refused everywhere when this has answered.'
+        ),
+    ] = None
 
 
-class Data4(BaseModel):
+class RotateOauthSecretResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: OAuthApplicationWithSecret
+
+
+class RotateWebhookSecretRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
+
+
+class RotatedApiKey(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -783,61 +678,7 @@ class Data4(BaseModel):
     token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
     replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
     api_key: Annotated[str, Field(description='The key itself, shown this once.')]
-    previous: Annotated[Previous, Field(description='The replaced key, which was or will be refused from `ends_at` on.')]
-
-
-class RotateKeyResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Data4
-
-
-class RotateOauthSecretRequest(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    previous_valid_seconds: Annotated[
-        int | None,
-        Field(
-            description='How long what is replaced stays valid: a day unless said. With 0 it is refused everywhere when this has answered.'
-        ),
-    ] = None
-
-
-class Data5(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: Annotated[str, Field(description='The `client_id`.')]
-    name: Annotated[str, Field(description='Empty where none was given.')]
-    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
-    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
-    status: Annotated[
-        Literal['active', 'ended'] | str,
-        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
-    ]
-    created_at: AwareDatetime
-    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
-    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
-    previous_secret_ends_at: Annotated[
-        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
-    ]
-    client_secret: Annotated[str, Field(description='Shown this once.')]
-
-
-class RotateOauthSecretResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Data5
-
-
-class RotateWebhookSecretRequest(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    secret: Annotated[str | None, Field(description='The secret that signs deliveries; generated if it is absent.')] = None
+    previous: ReplacedApiKey
 
 
 class RotatedWebhookSecret(BaseModel):
@@ -849,28 +690,7 @@ class RotatedWebhookSecret(BaseModel):
     previous_secret_until: Annotated[AwareDatetime, Field(description='Until when the secret before signs along in `webhook-signature`.')]
 
 
-class User1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: str
-    email: Annotated[str, Field(description='Empty where there is none.')]
-    kind: Annotated[Literal['person', 'service'] | str, Field(description='`service`: the user of an application.')]
-    role: Annotated[
-        Literal['admin', 'member'] | str | None, Field(description='Null for a service user: the scopes of its application are its limit.')
-    ]
-
-
-class Organization(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: str
-
-
-class Credential(BaseModel):
+class SelfCredential(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -881,43 +701,7 @@ class Credential(BaseModel):
     ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
 
 
-class ReadsPerMinute(BaseModel):
-    """
-    Requests of this credential, and of all of the organization.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    credential: int
-    organization: int
-
-
-class WritesPerMinute(BaseModel):
-    """
-    Requests of this credential, and of all of the organization.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    credential: int
-    organization: int
-
-
-class MessagesPerMinute(BaseModel):
-    """
-    Requests of this credential, and of all of the organization.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    credential: int
-    organization: int
-
-
-class Limits(BaseModel):
+class SelfLimits(BaseModel):
     """
     Rate limits. The headers of each answer say what is left.
     """
@@ -925,21 +709,30 @@ class Limits(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    reads_per_minute: Annotated[ReadsPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
-    writes_per_minute: Annotated[WritesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
-    messages_per_minute: Annotated[MessagesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
+    reads_per_minute: RateLimit
+    writes_per_minute: RateLimit
+    messages_per_minute: RateLimit
 
 
-class Self(BaseModel):
+class SelfOrganization(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    user: User1
-    organization: Organization
-    environment: Literal['live', 'test'] | str
-    credential: Credential
-    scopes: Annotated[list[str], Field(description='The scopes that this request’s token or key has now.')]
-    limits: Annotated[Limits, Field(description='Rate limits. The headers of each answer say what is left.')]
+    id: str
+    name: str
+
+
+class SelfUser(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    name: str
+    email: Annotated[str, Field(description='Empty where there is none.')]
+    kind: Annotated[Literal['person', 'service'] | str, Field(description='`service`: the user of an application.')]
+    role: Annotated[
+        Literal['admin', 'member'] | str | None, Field(description='Null for a service user: the scopes of its application are its limit.')
+    ]
 
 
 class SendMessageRequest(BaseModel):
@@ -977,21 +770,23 @@ class SetFeedbackRequest(BaseModel):
     comment: str | None = None
 
 
-class Data6(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    message_id: str
-    score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
-    comment: str
-    updated_at: AwareDatetime
-
-
 class SetFeedbackResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: Data6
+    data: MessageFeedback
+
+
+class SigningKey(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    kty: Literal['RSA']
+    use: Literal['sig']
+    alg: Literal['RS256']
+    kid: str
+    n: str
+    e: str
 
 
 class StreamMessageRequest(BaseModel):
@@ -1006,38 +801,6 @@ class StreamMessageRequest(BaseModel):
     ] = None
 
 
-class ChangelogItem(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    version: str
-    date: date_aliased
-    changes: str
-
-
-class Template(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: str
-    description: str
-    category: Literal['finance', 'sales', 'inventory', 'purchasing', 'hr'] | str
-    version: str
-    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
-    credit_cost_estimate: str
-    status: Annotated[
-        Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
-    ]
-    required_tables: Annotated[list[str], Field(description='The tables that a connected data source must have.')]
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    long_description: str
-    required_permissions: Annotated[list[str], Field(description='Scopes that the caller must have to activate the template.')]
-    suggested_prompts: list[str]
-    changelog: Annotated[list[ChangelogItem], Field(description='Newest first.')]
-
-
 class TemplateActivation(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -1047,6 +810,15 @@ class TemplateActivation(BaseModel):
     name: str
     status: Literal['active']
     activated_at: AwareDatetime
+
+
+class TemplateChange(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    version: str
+    date: date_aliased
+    changes: str
 
 
 class TemplateDeactivation(BaseModel):
@@ -1091,35 +863,19 @@ class TitledConversation(BaseModel):
     title: Annotated[str, Field(description='Empty until one is set.')]
 
 
-class DataScope2(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    tables: list[str] | None = None
-    read_only: bool | None = None
-
-
-class OutputPreferences2(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    default_format: Literal['markdown', 'table', 'text', 'json'] | None = None
-    chart_enabled: bool | None = None
-
-
 class UpdateAgentRequest(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     name: str | None = None
     system_prompt: Annotated[str | None, Field(description='Instructions for the model.')] = None
-    data_scope: DataScope2 | None = None
+    data_scope: DataScopeChanges | None = None
     description: str | None = None
     category: str | None = None
     model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
     welcome_message: str | None = None
     suggested_prompts: list[str] | None = None
-    output_preferences: OutputPreferences2 | None = None
+    output_preferences: OutputPreferencesChanges | None = None
     status: Literal['active', 'inactive', 'draft'] | None = None
 
 
@@ -1200,40 +956,6 @@ class UpdateUserRequest(BaseModel):
     status: Literal['active', 'deactivated'] | None = None
 
 
-class EndedCredentials(BaseModel):
-    """
-    Only of a deactivation: how many credentials ended with it.
-    """
-
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    api_keys: int
-    oauth_applications: int
-
-
-class Data7(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    id: str
-    name: str
-    email: str
-    role: Literal['admin', 'member'] | str
-    status: Literal['active', 'deactivated'] | str
-    created_at: AwareDatetime
-    ended_credentials: Annotated[
-        EndedCredentials | None, Field(description='Only of a deactivation: how many credentials ended with it.')
-    ] = None
-
-
-class UpdateUserResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Data7
-
-
 class UpdateWebhookRequest(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -1257,7 +979,22 @@ class UpdatedAgent(BaseModel):
     updated_at: AwareDatetime
 
 
-class DateRange(BaseModel):
+class UpdatedUser(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    name: str
+    email: str
+    role: Literal['admin', 'member'] | str
+    status: Literal['active', 'deactivated'] | str
+    created_at: AwareDatetime
+    ended_credentials: Annotated[
+        EndedCredentials | None, Field(description='Only of a deactivation: how many credentials ended with it.')
+    ] = None
+
+
+class UsageDateRange(BaseModel):
     """
     Days in UTC, both included.
     """
@@ -1267,23 +1004,6 @@ class DateRange(BaseModel):
     )
     from_: Annotated[date_aliased, Field(alias='from')]
     to: date_aliased
-
-
-class UsageAggregateMeta(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    total: Annotated[
-        int,
-        Field(
-            description='How many entries there are under the same filters. A search for agents with 1,000 matches or more, and a list of audit entries under filters, keep the count of their first page.'
-        ),
-    ]
-    next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
-    request_id: str
-    total_credits: Annotated[int, Field(description='The total of the whole range, not of the page.')]
-    total_queries: Annotated[int, Field(description='The total of the whole range, not of the page.')]
-    date_range: Annotated[DateRange, Field(description='Days in UTC, both included.')]
 
 
 class UsageOfAgent(BaseModel):
@@ -1359,30 +1079,12 @@ class UsageRecord(BaseModel):
     timestamp: AwareDatetime
 
 
-class BillingPeriod(BaseModel):
+class UsageRecordList(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    start: AwareDatetime
-    end: Annotated[AwareDatetime, Field(description='Not included.')]
-
-
-class MostUsedAgent(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    agent_id: str
-    name: Annotated[str, Field(description='As it was at the agent’s last answer; kept beyond the agent’s life.')]
-    credits_used: int
-    query_count: int
-
-
-class ModelDistribution(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    credits: int
-    queries: int
+    data: list[UsageRecord]
+    meta: ListMeta
 
 
 class UsageSummary(BaseModel):
@@ -1394,7 +1096,7 @@ class UsageSummary(BaseModel):
     total_queries: int
     active_users: int
     most_used_agents: list[MostUsedAgent]
-    model_distribution: dict[str, ModelDistribution]
+    model_distribution: dict[str, ModelUse]
 
 
 class User(BaseModel):
@@ -1448,7 +1150,7 @@ class Webhook(BaseModel):
     updated_at: AwareDatetime
 
 
-class Attempt(BaseModel):
+class WebhookAttempt(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
@@ -1466,7 +1168,7 @@ class WebhookDelivery(BaseModel):
     event_id: str
     event_type: str
     status: Literal['pending', 'delivered', 'failed', 'dropped'] | str
-    attempts: list[Attempt]
+    attempts: list[WebhookAttempt]
     response_status: Annotated[int | None, Field(description='The status of the last answer.')]
     response_body: Annotated[str | None, Field(description='The beginning of the last answer.')]
     next_attempt_at: AwareDatetime | None
@@ -1482,6 +1184,55 @@ class ActivateTemplateResponse(BaseModel):
     data: TemplateActivation
 
 
+class Agent(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    name: str
+    description: str
+    category: str
+    status: Literal['active', 'inactive', 'draft'] | str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
+    data_scope: DataScope
+    output_preferences: OutputPreferences
+    welcome_message: str
+    suggested_prompts: list[str]
+    created_by: str
+    source_template_id: Annotated[str | None, Field(description='The template that the agent was made from. Beyond the specification.')]
+
+
+class AnswerResult(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    columns: list[AnswerResultColumn]
+    rows: Annotated[
+        list[list[Any]],
+        Field(description='The values of each row, in the order of the columns. Numbers that a double would round are strings.'),
+    ]
+    row_count: Annotated[int, Field(description='The rows that the query returned.')]
+    truncated: Annotated[bool, Field(description='The query has more rows than it returned, or `rows` has fewer than `row_count`.')]
+    chart: Annotated[dict[str, Any] | None, Field(description='The Vega-Lite specification of the chart in `content`.')]
+
+
+class AuditEntry(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    created_at: AwareDatetime
+    actor: AuditActor
+    action: str
+    target: AuditTarget
+    outcome: str
+    request_id: str
+    changes: Annotated[dict[str, Any], Field(description='The changed fields; secrets and prompts are masked.')]
+
+
 class CancelAnswerResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -1489,11 +1240,40 @@ class CancelAnswerResponse(BaseModel):
     data: Message
 
 
+class CreateAgentRequest(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    name: str
+    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
+    data_scope: NewDataScope
+    description: str | None = None
+    category: Annotated[str | None, Field(description='Free text, for filtering.')] = None
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
+    welcome_message: str | None = None
+    suggested_prompts: list[str] | None = None
+    output_preferences: NewOutputPreferences | None = None
+
+
 class CreateAgentResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: CreatedAgent
+
+
+class CreateKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: CreatedApiKey
+
+
+class CreateOauthApplicationResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: OAuthApplicationWithSecret
 
 
 class CreateUserResponse(BaseModel):
@@ -1540,6 +1320,21 @@ class DuplicateTemplateResponse(BaseModel):
     data: DuplicatedAgent
 
 
+class Error(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    error: ErrorDescription
+    meta: ErrorMeta
+
+
+class GetAgentResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: Agent
+
+
 class GetBalanceResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -1562,32 +1357,11 @@ class GetDataSourceResponse(BaseModel):
     meta: ListMeta
 
 
-class GetMessageResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: ReadMessage
-
-
 class GetOauthApplicationResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: OAuthApplication
-
-
-class GetSelfResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Self
-
-
-class GetTemplateResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: Template
 
 
 class GetUsageSummaryResponse(BaseModel):
@@ -1643,14 +1417,6 @@ class ListKeysResponse(BaseModel):
     meta: ListMeta
 
 
-class ListMessagesResponse(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[ListedMessage]
-    meta: ListMeta
-
-
 class ListOauthApplicationsResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -1659,66 +1425,19 @@ class ListOauthApplicationsResponse(BaseModel):
     meta: ListMeta
 
 
+class ListSigningKeysResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    keys: list[SigningKey]
+
+
 class ListTemplatesResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: list[TemplateSummary]
     meta: ListMeta
-
-
-class ListUsageResponse1(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageRecord]
-    meta: ListMeta
-
-
-class ListUsageResponse2(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageOfWeek]
-    meta: UsageAggregateMeta
-
-
-class ListUsageResponse3(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageOfMonth]
-    meta: UsageAggregateMeta
-
-
-class ListUsageResponse4(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageOfDay]
-    meta: UsageAggregateMeta
-
-
-class ListUsageResponse5(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageOfUser]
-    meta: UsageAggregateMeta
-
-
-class ListUsageResponse6(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    data: list[UsageOfAgent]
-    meta: UsageAggregateMeta
-
-
-class ListUsageResponse(
-    RootModel[ListUsageResponse1 | ListUsageResponse2 | ListUsageResponse3 | ListUsageResponse4 | ListUsageResponse5 | ListUsageResponse6]
-):
-    root: ListUsageResponse1 | ListUsageResponse2 | ListUsageResponse3 | ListUsageResponse4 | ListUsageResponse5 | ListUsageResponse6
 
 
 class ListUsersResponse(BaseModel):
@@ -1745,11 +1464,81 @@ class ListWebhooksResponse(BaseModel):
     meta: ListMeta
 
 
+class ListedMessage(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    conversation_id: str
+    role: Literal['user', 'assistant'] | str
+    content: Annotated[str, Field(description='Empty until the answer has ended.')]
+    content_type: Annotated[
+        Literal['text', 'markdown'] | str,
+        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
+    ]
+    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
+    model_used: Annotated[
+        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
+    ]
+    created_at: AwareDatetime
+    status: Annotated[
+        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
+    ]
+    queries: Annotated[
+        list[AnswerQuery] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
+    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
+    usage: Annotated[AnswerUsage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
+    result: Annotated[
+        AnswerResult | None,
+        Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.'),
+    ] = None
+
+
+class ReadMessage(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    conversation_id: str
+    role: Literal['user', 'assistant'] | str
+    content: Annotated[str, Field(description='Empty until the answer has ended.')]
+    content_type: Annotated[
+        Literal['text', 'markdown'] | str,
+        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
+    ]
+    credits_consumed: Annotated[int, Field(description='The cost of the answer; nothing unless it completed.')]
+    model_used: Annotated[
+        Literal['Fast', 'Smart', 'Expert', 'Premium', ''] | str, Field(description='The tier; empty for what a user wrote.')
+    ]
+    created_at: AwareDatetime
+    status: Annotated[
+        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
+    ]
+    queries: Annotated[
+        list[AnswerQuery] | None, Field(description='The queries from which the answer was computed. Beyond the specification.')
+    ] = None
+    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
+    usage: Annotated[AnswerUsage | None, Field(description='The use of the model by the answer. Beyond the specification.')] = None
+    result: Annotated[
+        AnswerResult | None,
+        Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.'),
+    ] = None
+    steps: Annotated[list[AnswerStep] | None, Field(description='Every call of a tool, in order. Beyond the specification.')] = None
+
+
 class RedeliverWebhookDeliveryResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: WebhookDelivery
+
+
+class RotateKeyResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: RotatedApiKey
 
 
 class RotateWebhookSecretResponse(BaseModel):
@@ -1759,11 +1548,46 @@ class RotateWebhookSecretResponse(BaseModel):
     data: RotatedWebhookSecret
 
 
+class Self(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    user: SelfUser
+    organization: SelfOrganization
+    environment: Literal['live', 'test'] | str
+    credential: SelfCredential
+    scopes: Annotated[list[str], Field(description='The scopes that this request’s token or key has now.')]
+    limits: SelfLimits
+
+
 class SetAllocationResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: UserAllocation
+
+
+class Template(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    id: str
+    name: str
+    description: str
+    category: Literal['finance', 'sales', 'inventory', 'purchasing', 'hr'] | str
+    version: str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    credit_cost_estimate: str
+    status: Annotated[
+        Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
+    ]
+    required_tables: Annotated[list[str], Field(description='The tables that a connected data source must have.')]
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    long_description: str
+    required_permissions: Annotated[list[str], Field(description='Scopes that the caller must have to activate the template.')]
+    suggested_prompts: list[str]
+    changelog: Annotated[list[TemplateChange], Field(description='Newest first.')]
 
 
 class TestWebhookResponse(BaseModel):
@@ -1780,8 +1604,107 @@ class UpdateAgentResponse(BaseModel):
     data: UpdatedAgent
 
 
+class UpdateUserResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: UpdatedUser
+
+
 class UpdateWebhookResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
     data: Webhook
+
+
+class UsageAggregateMeta(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    total: Annotated[
+        int,
+        Field(
+            description='How many entries there are under the same filters. A search for agents with 1,000 matches or more, and a list of audit entries under filters, keep the count of their first page.'
+        ),
+    ]
+    next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
+    request_id: str
+    total_credits: Annotated[int, Field(description='The total of the whole range, not of the page.')]
+    total_queries: Annotated[int, Field(description='The total of the whole range, not of the page.')]
+    date_range: UsageDateRange
+
+
+class UsageOfAgentList(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[UsageOfAgent]
+    meta: UsageAggregateMeta
+
+
+class UsageOfDayList(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[UsageOfDay]
+    meta: UsageAggregateMeta
+
+
+class UsageOfMonthList(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[UsageOfMonth]
+    meta: UsageAggregateMeta
+
+
+class UsageOfUserList(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[UsageOfUser]
+    meta: UsageAggregateMeta
+
+
+class UsageOfWeekList(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[UsageOfWeek]
+    meta: UsageAggregateMeta
+
+
+class GetMessageResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: ReadMessage
+
+
+class GetSelfResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: Self
+
+
+class GetTemplateResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: Template
+
+
+class ListMessagesResponse(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    data: list[ListedMessage]
+    meta: ListMeta
+
+
+class ListUsageResponse(
+    RootModel[UsageRecordList | UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList]
+):
+    root: UsageRecordList | UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList
