@@ -19,7 +19,7 @@ export function creditCommands(program: Command, run: Run): void {
   verb('grant', "add purchased credits to an organization's balance")
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
-    .requiredOption('--amount <credits>', 'a whole number')
+    .requiredOption('--amount <credits>', 'a whole number, at most 1000000000000')
     .option('--id <id>', 'id of the grant: a repetition under the same id changes nothing')
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
       run(async ({ identity, credits }) => {

@@ -1,6 +1,7 @@
-import { checkId, checkTenant, operators, type RpcOf, type Tenant } from '@agent-service/contracts';
+import { checkId, checkTenant, operators, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
+import { isAmount, MAX_GRANT } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { type Progress, verifyStep } from '../ledger/verify.ts';
 import { requireSuccess, toOrganizationBalance } from './balances.ts';
@@ -11,16 +12,17 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credi
   async handle({ tenant: message, grantId, amount }, call) {
     const tenant = checkTenant(message);
     const id = checkId(grantId, 'grant_id');
+    const credits = checkGrant(Number(amount));
     await ledgers.prepare();
     const response = await store.transaction(async ({ sql }) => {
-      const { result, ledger, repeated } = await ledgers.apply(sql, tenant, { kind: 'grant', id, amount: Number(amount) });
+      const { result, ledger, repeated } = await ledgers.apply(sql, tenant, { kind: 'grant', id, amount: credits });
       requireSuccess(result, 'grant');
       if (!repeated) {
         await writeAudit(sql, call, {
           action: 'credits.granted',
           ...tenant,
           target: { type: 'organization', id: tenant.organizationId },
-          changes: { grant_id: id, amount: Number(amount) },
+          changes: { grant_id: id, amount: credits },
         });
       }
       return { balance: toOrganizationBalance(tenant.organizationId, ledger) };
@@ -29,6 +31,11 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credi
     return response;
   },
 });
+
+function checkGrant(amount: number): number {
+  if (isAmount(amount, 1, MAX_GRANT)) return amount;
+  throw new ServiceError('invalid_request', { message: `amount must be a whole number from 1 to ${MAX_GRANT}.`, param: 'amount' });
+}
 
 /** No further step begins after this time; the caller continues with the cursor. */
 const callLimitMs = 3_000;
