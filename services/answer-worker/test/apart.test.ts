@@ -67,6 +67,27 @@ test('processes are reused up to the limit, and end with their worker', async ()
   await until('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
 }, 60_000);
 
+test('answers that share a process are all completed when their worker is killed', async () => {
+  const gates = { first: Promise.withResolvers<void>(), second: Promise.withResolvers<void>() };
+  scene.model.follow(async ({ messages }) => {
+    await (JSON.stringify(messages).includes('first') ? gates.first : gates.second).promise;
+    return { kind: 'text', text: usualAnswer };
+  });
+  const callsBefore = scene.model.calls.length;
+  const [first, second] = [newIds('first'), newIds('second')];
+  await scene.dispatcher.dispatch([...first, ...second], 2, 'answerApart', true);
+  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
+  const children = worker.children();
+  expect(children).toHaveLength(1);
+  await worker.kill();
+  gates.first.resolve();
+  await until('the first is completed', () => completed().length === 1);
+  gates.second.resolve();
+  await until('the process has ended', () => children.every((pid) => !isAlive(pid)), 20_000);
+  expect(completed()).toEqual([...first, ...second]);
+  expect(worker.log.filter(({ event }) => event === 'uncaughtException')).toEqual([]);
+}, 60_000);
+
 test('answers that have lost one lease share processes, but not with one that runs alone, and a death is reported once for all', async () => {
   const [shared, poisons, alone] = [newIds('slow', 60), newIds('poison', 1), newIds('quick', 3)];
   await scene.dispatcher.dispatch([...shared, ...poisons], 2, 'answerApart', true);

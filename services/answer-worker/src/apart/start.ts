@@ -9,7 +9,8 @@ import type { FromApart, ToApart } from './processes.ts';
 
 const returnMs = 2_000;
 
-const send = (message: FromApart) => void process.send?.(message);
+/** A worker that has ended takes no messages, and the answers go on without it. Without a callback the failure would end this process. */
+const send = (message: FromApart) => void process.send?.(message, undefined, undefined, () => undefined);
 
 /** Composes a child process that runs answers for its worker. It stops when the worker has ended. */
 export async function startApart(context: ProcessContext, config: AnswerWorkerConfig): Promise<void> {
