@@ -34,7 +34,8 @@ export async function runProcess<Config extends ProcessConfig>(
     const isSupervised = process.argv.includes(supervised);
     if (isSupervised) await once(process, 'message');
     running = await createProcess(name, configure(process.env), start);
-    if (isSupervised) process.send?.('started');
+    // A supervisor that has died takes no message. With the callback that is no uncaught error, and the disconnect stops this process.
+    if (isSupervised) process.send?.('started', undefined, undefined, () => undefined);
     releaseMemoryWhenIdle();
   } catch (cause) {
     process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
