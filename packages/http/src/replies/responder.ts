@@ -91,7 +91,8 @@ export function createObserver({ logger, metrics }: ProcessContext): Observer {
         event: 'request',
         ...describe(exchange),
         status: reported,
-        code: error?.code ?? 'ok',
+        // The code of a failure that is passed on from another server stands in its body, which is not read.
+        code: error?.code ?? (status < 400 ? 'ok' : undefined),
         duration_ms: Math.round(durationMs * 100) / 100,
         bytes,
       };
