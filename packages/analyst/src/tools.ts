@@ -125,11 +125,14 @@ export function readDescription(text: string): DescribedTable {
 }
 
 function readColumn(written: string, rest: string): Column | undefined {
-  const type = /^: ([^,\n]*)/.exec(rest)?.[1]?.replace(/ -- .*$/, '');
+  const facts = rest.replace(/ -- .*$/s, '');
+  const own = /^: ([^,\n]*)/.exec(facts)?.[1];
   const [name] = partsOf(written);
-  if (type === undefined || name === undefined) return undefined;
+  if (own === undefined || name === undefined) return undefined;
+  // A domain is an organization's own name for a type.
+  const type = (/, stored as ([^,\n]+)/.exec(facts)?.[1] ?? own).trim();
   // Types with a list of labels are the organization's own.
-  const kind = rest.includes(", one of '") ? 'text' : kindOf(type.trim());
+  const kind = facts.includes(", one of '") ? 'text' : kindOf(type);
   return { name, kind, ...(kind === 'date' && /^timestamp/i.test(type) && { hasTime: true as const }) };
 }
 

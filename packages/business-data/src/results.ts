@@ -102,7 +102,8 @@ function* descriptionLines(table: ScopedTable): Generator<string> {
     yield `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`;
 }
 
-function line({ name, type, nullable, generated, labels, comment }: CatalogColumn): string {
+function line({ name, type, baseType, nullable, generated, labels, comment }: CatalogColumn): string {
+  const stored = baseType ? `, stored as ${baseType}` : '';
   const values =
     labels === null
       ? ''
@@ -110,7 +111,7 @@ function line({ name, type, nullable, generated, labels, comment }: CatalogColum
           .slice(0, maxLabels)
           .map((label) => `'${label}'`)
           .join(', ')}`;
-  return `- ${quoteIfNeeded(name)}: ${type}${values}${nullable ? '' : ', never empty'}${generated ? ', computed' : ''}${remark(comment)}`;
+  return `- ${quoteIfNeeded(name)}: ${type}${stored}${values}${nullable ? '' : ', never empty'}${generated ? ', computed' : ''}${remark(comment)}`;
 }
 
 const maxCellLength = 2_000;

@@ -26,7 +26,7 @@ relations as (
   order by n.nspname, c.relname limit ${maxTables + 1}
 ),
 domains as (
-  select oid, pg_catalog.format_type(typbasetype, null) as base from levels l where not exists (select from pg_catalog.pg_type b where b.oid = l.typbasetype and b.typtype = 'd')
+  select oid, typbasetype, pg_catalog.format_type(typbasetype, null) as base from levels l where not exists (select from pg_catalog.pg_type b where b.oid = l.typbasetype and b.typtype = 'd')
 ),
 columns as (
   select a.attrelid, pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -37,7 +37,7 @@ columns as (
       select from pg_catalog.pg_opclass o where o.opcintype = t.oid and o.opcdefault) or t.typelem <> 0 or t.oid in (1043, 1560, 1562)),
     'comment', pg_catalog.left(pg_catalog.col_description(a.attrelid, a.attnum), ${maxCommentLength}),
     'labels', (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder) from (
-      select e.enumlabel, e.enumsortorder from pg_catalog.pg_enum e where e.enumtypid = a.atttypid order by e.enumsortorder limit ${maxLabels}) e)
+      select e.enumlabel, e.enumsortorder from pg_catalog.pg_enum e where e.enumtypid = case t.typtype when 'd' then d.typbasetype else a.atttypid end order by e.enumsortorder limit ${maxLabels}) e)
   ) order by a.attnum) as list
   from pg_catalog.pg_attribute a join relations r on r.oid = a.attrelid join pg_catalog.pg_type t on t.oid = a.atttypid left join domains d on d.oid = case t.typtype when 'd' then t.oid else t.typelem end
   where a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'select')
