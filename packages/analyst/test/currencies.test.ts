@@ -14,6 +14,8 @@ beforeAll(async () => {
     insert into order_items values (1, 1, 1, 100), (2, 2, 1, 9000);
     create table invoices (id int primary key, customer_id int references customers, amount numeric, issued_on date);
     insert into invoices values (1, 1, 10, '2026-01-01'), (2, 2, 20, '2026-01-02');
+    create table subscriptions (id int primary key, seats int, mrr int, tax_cents int, ccy char(3));
+    insert into subscriptions values (1, 3, 40, 7, 'EUR'), (2, 4, 50, 8, 'USD');
   `);
 });
 afterAll(() => company?.stop());
@@ -49,4 +51,19 @@ test('each currency has a group of its own', async () => {
   expect((await company.ask('revenue by currency')).split('\n')).toContain('| JPY | 9,000 |');
   const earlier = ['what is our revenue'];
   expect(tableOf(await company.ask('and in JPY?', { earlier }))).toEqual([['9000']]);
+});
+
+test.each(['total mrr of subscriptions', 'average mrr', 'total tax', 'top 1 subscriptions by mrr'])(
+  'a number beside a column of currencies is an amount, whatever both are called: %s',
+  async (question) => {
+    expect(await company.ask(question)).toMatch(/^The amounts are in EUR and USD \(ccy of subscriptions\)/);
+  },
+);
+
+test('a number of another unit beside them is none', async () => {
+  expect(tableOf(await company.ask('total seats of subscriptions'))).toEqual([['7']]);
+  expect(tableOf(await company.ask('total mrr by ccy'))).toEqual([
+    ['USD', '50'],
+    ['EUR', '40'],
+  ]);
 });

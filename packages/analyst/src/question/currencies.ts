@@ -1,16 +1,17 @@
 import type { Intent } from '../meaning/intent.ts';
 import type { Vocabulary } from '../meaning/tiles.ts';
-import { currencyColumn, isMoney, numbersOf } from '../schema/roles.ts';
-import { reachable } from '../schema/schema.ts';
+import { isCurrency, isMoney, mayBeMoney, numbersOf } from '../schema/roles.ts';
+import { type Column, reachable, type Table } from '../schema/schema.ts';
+import type { ValueIndex } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
 
 /** Why the amounts of a question cannot be added up, averaged or ranked: they are in several currencies, and it does not choose one. */
 export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): string | undefined {
-  if (!combinesAmounts(intent)) return undefined;
   for (const table of reachable(intent.base, schema)) {
-    const column = currencyColumn(table);
+    const isOwn = table === intent.base;
+    const column = combinesAmounts(intent, isOwn ? mayBeMoney : isMoney) ? currencyColumn(table, index) : undefined;
     // The currency of a country is not that of orders from it.
-    if (!column || (table !== intent.base && !numbersOf(table).some(isMoney))) continue;
+    if (!column || (!isOwn && !numbersOf(table).some(isMoney))) continue;
     const currencies = [...new Set(index.fewOf(table.name, column.name).map((value) => value.toUpperCase()))];
     if (currencies.length < 2 || separates(intent, table.name, column.name)) return undefined;
     const names = currencies.length > maxNamed ? 'several currencies' : currencies.join(' and ');
@@ -21,12 +22,25 @@ export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): 
 
 const maxNamed = 5;
 
+const codes: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+/** The column of currencies, by its name or, as `ccy`, by its values. */
+const currencyColumn = ({ name, columns }: Table, index: ValueIndex): Column | undefined =>
+  columns.find(isCurrency) ??
+  columns.find((column) => {
+    const values = column.kind === 'text' ? index.fewOf(name, column.name) : [];
+    return values.length > 0 && values.every((value) => codes.has(value.toUpperCase()));
+  });
+
 /** Amounts of several rows make the figure, or the order in which rows are cut off. */
-function combinesAmounts({ shape, operation, quantity, base, orderBy, limited }: Intent): boolean {
-  const isAmount = quantity !== undefined && (quantity.unit === 'money' || quantity.per !== undefined);
+function combinesAmounts(
+  { shape, operation, quantity, base, orderBy, limited }: Intent,
+  isAmountColumn: (column: Column) => boolean,
+): boolean {
+  const named = (name: string | undefined) => base.columns.some((one) => one.name === name && isAmountColumn(one));
+  const isAmount = quantity !== undefined && (quantity.unit === 'money' || quantity.per !== undefined || named(quantity.column));
   if (shape === 'figure') return isAmount && (operation !== 'count' || quantity.per !== undefined);
-  const ordered = orderBy?.column.sql((_, column) => column);
-  return limited && orderBy !== undefined && (isAmount || numbersOf(base).some((one) => one.name === ordered && isMoney(one)));
+  return limited && orderBy !== undefined && (isAmount || named(orderBy.column.sql((_, column) => column)));
 }
 
 /** One currency is chosen, or each has a group of its own that is not compared with the others. */

@@ -62,12 +62,18 @@ export const isPlanned = (name: string): boolean =>
     ),
   );
 
-const money = /^(total|amount|price|cost|value|revenue|salary|limit|rate|fee|spend|income|budget|balance|wage|paid|discount)$/;
+const money = /^(total|amount|price|cost|value|revenue|salary|limit|rate|fee|spend|income|budget|balance|wage|paid|discount|cents?)$/;
 export const isMoney = (column: Column): boolean =>
   column.kind === 'number' &&
   hasStem(column, money) &&
   !hasStem(column, /^(percent|pct|day|count|quantity|unit?s)$/) &&
   !/percent/.test(column.name);
+
+const noMoney =
+  /^(count|number|quantity|qty|unit|piece|item|percent|pct|share|ratio|score|rating|rank|position|place|line|level|stock|version|attempt|year|quarter|month|week|day|hour|hr|minute|min|second|duration|age|weight|kg|size|length|width|height|depth|area|volume|capacity|distance|km|seat|population|latitude|longitude|lat|lon|lng)$/;
+/** True for a number that may be an amount, since a column of currencies stands beside it: no word of its name says that it is another number. */
+export const mayBeMoney = (column: Column): boolean =>
+  column.kind === 'number' && !isKey(column) && (isMoney(column) || !hasStem(column, noMoney));
 
 const amounts = /^(total|amount|value|price|salary|sum|fee|revenue)$/;
 
@@ -93,9 +99,9 @@ export const paidDate = (table: Table): Column | undefined => datesOf(table).fin
 export const statusColumn = (table: Table): Column | undefined =>
   table.columns.find(({ name, kind }) => kind === 'text' && /^(status|state)$/.test(name));
 
-/** The column that names the currency of the amounts beside it. */
-export const currencyColumn = (table: Table): Column | undefined =>
-  table.columns.find((column) => column.kind === 'text' && hasStem(column, /^currency$/) && !hasStem(column, /^(name|symbol)$/));
+/** True for the column that names the currency of the amounts beside it. */
+export const isCurrency = (column: Column): boolean =>
+  column.kind === 'text' && hasStem(column, /^currency$/) && !hasStem(column, /^(name|symbol)$/);
 
 const partsOfName = [/^(first|given|fore)_?name$/i, /^(last|family|sur)_?name$/i];
 
