@@ -1,4 +1,4 @@
-import type { Dimension, Intent, Span, Unit } from '../meaning/intent.ts';
+import type { Dimension, Intent, Quantity, Span, Unit } from '../meaning/intent.ts';
 import { columnDimension, isLabelOf, labelDimension } from '../question/groups.ts';
 import type { ColumnSql } from '../schema/expression.ts';
 import { isMoney, labelColumn, labelColumns } from '../schema/roles.ts';
@@ -350,10 +350,17 @@ function titleOf({ operation, quantity, base, distinct }: Intent): string {
   if (!quantity) return `number of ${spoken(distinct ? targetOf(base, distinct.column) : base.name)}`;
   const what = quantity.label;
   if (quantity.per) return what;
-  if (operation === 'sum') return quantity.isTerm ? what : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
+  if (operation === 'sum')
+    return quantity.isTerm ? `${what}${minorUnitOf(quantity)}` : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
   if (operation === 'count') return what;
-  return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}`;
+  return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}${minorUnitOf(quantity)}`;
 }
+
+/** The name of a term says nothing of the hundredths in which its column holds an amount. */
+const minorUnitOf = ({ isTerm, value }: Quantity): string => {
+  const unit = isTerm ? /_(cents?|pence)\b/i.exec(value.sql((_, column) => `_.${column}`))?.[1] : undefined;
+  return unit === undefined ? '' : ` in ${unit.toLowerCase()}`;
+};
 
 const targetOf = (base: Table, column: string): string => base.foreignKeys.find((key) => key.column === column)?.table ?? base.name;
 

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table accounts (id int primary key, name text, currency text);
+    insert into accounts values (1, 'Alder', 'EUR'), (2, 'Birch', 'EUR');
+    create table invoices (id int primary key, number text, account_id int references accounts, total_cents int, currency text, status text,
+      issued_on date, due_on date, paid_at timestamptz);
+    insert into invoices values
+      (1, 'I1', 1, 1000, 'EUR', 'open', current_date - 40, current_date - 10, null),
+      (2, 'I2', 1, 2000, 'EUR', 'draft', current_date - 40, current_date - 10, null),
+      (3, 'I3', 2, 4000, 'EUR', 'paid', current_date - 40, current_date - 10, now()),
+      (4, 'I4', 2, 8000, 'EUR', 'open', current_date, current_date + 10, null);
+    create table invoice_lines (id int primary key, invoice_id int references invoices, unit_amount_cents int, amount_cents int, qty int);
+    insert into invoice_lines values (1, 1, 500, 1000, 2), (2, 3, 1000, 4000, 4);
+    create table shipments (id int primary key, delivered_at date, state text, qty int);
+    insert into shipments values (1, '2026-01-01', 'Delivered', 1), (2, '2026-01-02', 'Lost', 1), (3, null, 'Planned', 1);
+    create table teachers (id int primary key, name text, enrolled boolean);
+    insert into teachers values (1, 'Ada', true), (2, 'Bob', false);
+    create table pupils (id int primary key, name text, status text, teacher_id int references teachers);
+    insert into pupils values (1, 'Cy', 'enrolled', 2), (2, 'Di', 'left', 1), (3, 'Ed', 'enrolled', 2);
+    create table emp (emp_id int primary key, emp_nm text, mgr_id int references emp);
+    insert into emp values (1, 'Root Boss', null), (2, 'Mia', 1), (3, 'Ned', 1);
+  `);
+});
+afterAll(() => company?.stop());
+
+test('a term of business says that its amounts are in cents', async () => {
+  expect(await company.ask('how much is overdue?')).toMatch(/^\*\*Overdue amount in cents: 1,000\*\*/);
+});
