@@ -30,3 +30,7 @@ afterAll(() => company?.stop());
 test('a term of business says that its amounts are in cents', async () => {
   expect(await company.ask('how much is overdue?')).toMatch(/^\*\*Overdue amount in cents: 1,000\*\*/);
 });
+
+test('a column of the name that was said comes before one whose name ends with it', async () => {
+  expect(tableOf(await company.ask('total amount of invoice lines'))).toEqual([['5000']]);
+});

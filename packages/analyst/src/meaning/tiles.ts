@@ -53,10 +53,17 @@ export function vocabularyOf(schema: Schema, index: ValueIndex): Vocabulary {
       for (const phrase of concept.phrases) add(conceptsOf, phrase, concept);
   for (const table of schema) {
     for (const stems of namesOf(table.name)) add(tablesOf, stems.join(' '), table);
-    for (const column of table.columns)
-      for (const name of new Set(namesOfColumn(column).map((stems) => stems.join(' ')))) add(columnsOf, name, { table, column });
+    for (const { column, name } of namedColumns(table)) add(columnsOf, name, { table, column });
   }
   return { schema, index, conceptsOf, tablesOf, columnsOf };
+}
+
+/** The columns of a table by each of their names; `amount` is the column of that name before the one that is called unit_amount. */
+function namedColumns({ columns }: Table): { readonly column: Column; readonly name: string }[] {
+  const named = columns.flatMap((column) =>
+    [...new Set(namesOfColumn(column).map((stems) => stems.join(' ')))].map((name, position) => ({ column, name, position })),
+  );
+  return named.toSorted((a, b) => Math.min(a.position, 1) - Math.min(b.position, 1));
 }
 
 /** Divides the words into the longest phrases that mean something. */
