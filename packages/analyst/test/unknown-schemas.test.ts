@@ -34,3 +34,13 @@ test('a term of business says that its amounts are in cents', async () => {
 test('a column of the name that was said comes before one whose name ends with it', async () => {
   expect(tableOf(await company.ask('total amount of invoice lines'))).toEqual([['5000']]);
 });
+
+test('a value of the rows themselves comes before a mark of rows that they refer to', async () => {
+  expect(tableOf(await company.ask('how many pupils are enrolled?'))).toEqual([['2']]);
+});
+
+test('rows to which something has happened are told from those with a value of that name', async () => {
+  const answer = await company.ask('how many shipments are delivered?');
+  expect(tableOf(answer)).toEqual([['2']]);
+  expect(answer).toContain('Assumed: Delivered: delivered at is set, not the state of shipments.');
+});

@@ -178,7 +178,9 @@ function columnBeside(pass: Pass, at: number, value: Value): number[] {
 export function flagConditions(pass: Pass): Placed[] {
   return pass.tiles.flatMap((tile, at) => {
     if (pass.isUsed(at)) return [];
-    const plain = pass.columnAt(at, ({ column }) => column.kind === 'boolean');
+    // A value of the rows themselves comes before a mark of rows that they refer to.
+    const isOwnValue = tile.values.some(({ table }) => table === pass.base.name);
+    const plain = pass.columnAt(at, ({ table, column }) => column.kind === 'boolean' && !(isOwnValue && table !== pass.base));
     const opposite = plain ? undefined : oppositeOf(pass, tile.words[0]?.lower ?? '');
     const flag = plain ?? opposite;
     if (!flag) return [];
@@ -269,6 +271,8 @@ function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): P
   if (day.table === pass.base && beginDate(day.table) === day.column && !namesState(pass, at)) pass.use(at);
   if (pass.isUsed(at) || endDate(day.table) !== day.column) return [];
   pass.use(at, ...pass.find('still'));
+  const value = pass.tiles[at]?.values.find(({ table }) => table === day.table.name);
+  if (value) pass.assumed.push(`${value.value}: ${spoken(day.column.name)} is set, not the ${columnTitle(value)}`);
   return done(pass, day, true).map((condition) => ({ at, condition }));
 }
 
