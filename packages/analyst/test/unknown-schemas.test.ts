@@ -31,6 +31,11 @@ test('a term of business says that its amounts are in cents', async () => {
   expect(await company.ask('how much is overdue?')).toMatch(/^\*\*Overdue amount in cents: 1,000\*\*/);
 });
 
+test('drafts are not overdue, whether they are counted or added up', async () => {
+  expect(tableOf(await company.ask('how many overdue invoices?'))).toEqual([['1']]);
+  expect(tableOf(await company.ask('how much is overdue?'))).toEqual([['1000']]);
+});
+
 test('a column of the name that was said comes before one whose name ends with it', async () => {
   expect(tableOf(await company.ask('total amount of invoice lines'))).toEqual([['5000']]);
 });

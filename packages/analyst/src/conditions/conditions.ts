@@ -235,7 +235,7 @@ export function termConditions(pass: Pass): Placed[] {
   });
 }
 
-const isCancelled = /^(cancell?ed|void|rejected)$/i;
+const isCancelled = /^(cancell?ed|void(ed)?|rejected|draft)$/i;
 
 /** Rows that are called off do not count as waiting. */
 export function notCalledOff(pass: Pass, table: Table): Condition[] {
