@@ -49,3 +49,7 @@ test('rows to which something has happened are told from those with a value of t
   expect(tableOf(answer)).toEqual([['2']]);
   expect(answer).toContain('Assumed: Delivered: delivered at is set, not the state of shipments.');
 });
+
+test('rows below a row of the same table are not that row, whatever its name is called', async () => {
+  expect(await company.ask('how many emp report to Root Boss?')).toContain('I understand questions such as');
+});

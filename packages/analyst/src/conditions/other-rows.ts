@@ -25,7 +25,8 @@ function isBelow(pass: Pass, at: number, { table, column }: Value): boolean {
   const word = tiles[at - 1]?.words.at(-1)?.lower ?? '';
   const isJoined =
     /^(to|into|from|under|below|beneath|for|by|in|within)$/.test(word) || (word === 'of' && tiles[at - 2]?.tables.includes(base));
-  const isOwn = table === base.name && isLabel(base, column);
+  const reports = word === 'to' && tiles.slice(0, at - 1).some(({ words }) => /^report/.test(words[0]?.lower ?? ''));
+  const isOwn = table === base.name && (isLabel(base, column) || reports);
   const hasAbove = base.foreignKeys.some((key) => key.table === base.name) || base.columns.some(({ name }) => leadsToAbove.test(name));
   return isJoined === true && isOwn && hasAbove;
 }
