@@ -53,3 +53,7 @@ test('rows to which something has happened are told from those with a value of t
 test('rows below a row of the same table are not that row, whatever its name is called', async () => {
   expect(await company.ask('how many emp report to Root Boss?')).toContain('I understand questions such as');
 });
+
+test('the total of an unnamed thing is no number of rows that no word names', async () => {
+  expect(await company.ask('total invoiced in EUR')).not.toContain('Number of accounts');
+});

@@ -94,7 +94,9 @@ function countOf(
     counts.length > 0 || !pass.tiles.some(({ tables, words }) => tables.includes(base) && words.at(-1)?.lower === words.at(-1)?.stem);
   const inGroups = dimensions.length === 1 && aggregate === 'avg' && !subject && isCounted;
   const isOfAmount = aggregate === 'sum' && counts.length === 0 && operation === undefined && mainNumber(base) !== undefined;
-  if (amounts.length > 0 || aggregate === 'median' || isOfAmount || (aggregate === 'avg' && !inGroups)) return undefined;
+  // `total invoiced in EUR` is no number of the accounts in euros, which no word names.
+  const isOfUnnamed = aggregate === 'sum' && counts.length === 0 && !pass.tiles.some(({ tables }) => tables.length > 0);
+  if (amounts.length > 0 || aggregate === 'median' || isOfAmount || isOfUnnamed || (aggregate === 'avg' && !inGroups)) return undefined;
   const isGrouped = hasGroups && (order !== undefined || operation === undefined);
   const isCount = [counts.length > 0, isGrouped, operation === 'count', subject, pass.mentions('percent', 'rate'), aggregate].some(Boolean);
   pass.use(...counts, ...pass.find('average', 'sum'));
