@@ -57,3 +57,9 @@ test('rows below a row of the same table are not that row, whatever its name is 
 test('the total of an unnamed thing is no number of rows that no word names', async () => {
   expect(await company.ask('total invoiced in EUR')).not.toContain('Number of accounts');
 });
+
+test('a number that several tables have is that of one of them, and the answer says of which', async () => {
+  const answer = await company.ask('total qty');
+  expect(answer).toMatch(/Assumed: (added up the qty; )?qty: that of (invoice lines, not of shipments|shipments, not of invoice lines)\./);
+  expect(await company.ask('total qty of shipments')).not.toContain('Assumed');
+});

@@ -29,7 +29,11 @@ export interface Candidate {
 export function candidatesOf(tiles: readonly Tile[], data: Data): Candidate[] {
   const { schema } = data;
   const terms = tiles.flatMap((tile, at) => tile.concepts.flatMap((concept) => candidatesOfConcept(concept, at, data)));
-  const columns = tiles.flatMap((tile, at) => ownersFirst(tile.columns, schema).flatMap((meaning) => candidatesOfColumn(meaning, at)));
+  const columns = tiles.flatMap((tile, at) =>
+    ownersFirst(tile.columns, schema).flatMap((meaning) =>
+      candidatesOfColumn(meaning, at).map((one) => ({ ...one, ...choiceOf(meaning, tile, tiles) })),
+    ),
+  );
   const tables = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
   const rows = tables.map(({ table, at }): Candidate => ({ ...rowsOf(table), tiles: [at] }));
   const amounts = tables.flatMap(({ table, at }) => amountOf(table, at));
@@ -132,6 +136,16 @@ function candidatesOfColumn({ table, column }: ColumnMeaning, at: number): Candi
   if (column.kind !== 'number' || isKey(column)) return [];
   return [{ base: table, quantity: quantityOfColumn({ table, column }), operation: undefined, conditions: [], tiles: [at] }];
 }
+
+/** Says which of several tables the number is of, where no word names that table. */
+function choiceOf({ table, column }: ColumnMeaning, tile: Tile, tiles: readonly Tile[]): Pick<Candidate, 'assumed'> {
+  const others = tile.columns.filter((one) => one.table !== table && one.column.name === column.name && one.column.kind === 'number');
+  if (others.length === 0 || tiles.some(({ tables }) => tables.includes(table))) return {};
+  const names = others.slice(0, maxOthers).map((one) => spoken(one.table.name));
+  return { assumed: `${spoken(column.name)}: that of ${spoken(table.name)}, not of ${names.join(' or ')}` };
+}
+
+const maxOthers = 3;
 
 /** The price of a chair is that of the product, before that of a line of an order which refers to it. */
 const ownersFirst = (meanings: readonly ColumnMeaning[], schema: Schema): ColumnMeaning[] => {
