@@ -1,5 +1,5 @@
-import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
-import type { Catalog } from './catalog.ts';
+import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
+import { type Catalog, quoteIfNeeded } from './catalog.ts';
 
 const shownNames = 20;
 const maxCompared = 1_000;
@@ -13,22 +13,38 @@ export function suggestNames(catalog: Catalog, text: string): string {
   const schema = entry.schema ?? catalog.defaultSchema;
   const table = catalog.tables.find((each) => each.name === entry.table && each.schema === schema);
   if (table === undefined) {
-    const names = catalog.tables.map((each) => (each.schema === catalog.defaultSchema ? each.name : `${each.schema}.${each.name}`));
+    const names = catalog.tables.map((each): Name => {
+      const isDefault = each.schema === catalog.defaultSchema;
+      const written = formatTableScope({ schema: isDefault ? null : each.schema, table: each.name, columns: null });
+      return { name: isDefault ? each.name : `${each.schema}.${each.name}`, written };
+    });
     return suggestion(entry.schema === null ? entry.table : `${entry.schema}.${entry.table}`, names, 'tables');
   }
   const columns = table.columns.map(({ name }) => name);
   const missing = entry.columns?.find((name) => !columns.includes(name));
-  return missing === undefined ? '' : suggestion(missing, columns, 'columns');
+  const names = columns.map((name): Name => ({ name, written: quoteIfNeeded(name) }));
+  return missing === undefined ? '' : suggestion(missing, names, 'columns');
 }
 
-function suggestion(target: string, names: readonly string[], what: string): string {
+interface Name {
+  readonly name: string;
+  /** As an entry of a scope has it: in quotes where it has capitals. */
+  readonly written: string;
+}
+
+function suggestion(target: string, names: readonly Name[], what: string): string {
   if (names.length === 0) return `There are no ${what}.`;
-  const distances = names.slice(0, maxCompared).map((name) => ({ name, distance: editDistance(target.toLowerCase(), name.toLowerCase()) }));
+  const distances = names
+    .slice(0, maxCompared)
+    .map(({ name, written }) => ({ written, distance: editDistance(target.toLowerCase(), name.toLowerCase()) }));
   const nearest = distances.reduce((best, each) => (each.distance < best.distance ? each : best));
   const isNear = nearest.distance <= Math.max(1, Math.floor(target.length / 3));
   const rest = names.length > shownNames ? ` and ${names.length - shownNames} more` : '';
-  const list = `The ${what} are: ${names.slice(0, shownNames).join(', ')}${rest}`;
-  return isNear ? `Did you mean ${nearest.name}? ${list}` : list;
+  const list = `The ${what} are: ${names
+    .slice(0, shownNames)
+    .map(({ written }) => written)
+    .join(', ')}${rest}`;
+  return isNear ? `Did you mean ${nearest.written}? ${list}` : list;
 }
 
 /** The number of letters that are inserted, removed or replaced (Levenshtein). */

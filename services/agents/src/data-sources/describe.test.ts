@@ -1,4 +1,4 @@
-import type { Catalog, CatalogTable, DataSource } from '@agent-service/business-data';
+import { type Catalog, type CatalogTable, type DataSource, resolveScope } from '@agent-service/business-data';
 import type { Call } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import { describeDataSource } from './describe.ts';
@@ -52,4 +52,15 @@ test('a page reads only its own tables, and the names of all tables are read onc
   expect(second.tables?.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, index) => tableName(100 + index)));
   expect(reads).toEqual({ names: 2_000, columns: 200 });
   expect(await readPage(tableName(1_999))).toMatchObject({ tables: [], page: { nextCursor: '' } });
+});
+
+test('a table has the name that a data scope has for it, in quotes where it needs them', async () => {
+  const named: Catalog = {
+    defaultSchema: 'public',
+    tables: [countedTable('Drivers'), { ...countedTable('routes'), name: 'routes', schema: 'Old Data' }],
+  };
+  const other = { ...deps, sources: { open: () => ({}), source: () => ({ ...source, catalog: async () => named }) } };
+  const { tables = [] } = await describeDataSource(other as unknown as DataSourcesDeps).handle({ page: { limit: 100, cursor: '' } }, call);
+  expect(tables.map(({ name }) => name)).toEqual(['"Drivers"', '"Old Data".routes'].toSorted());
+  expect(resolveScope(named, { tables: tables.map(({ name }) => String(name)), readOnly: true }).unknown).toEqual([]);
 });

@@ -7,6 +7,7 @@ import {
   maxCommentLength,
 } from '@agent-service/business-data';
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import { formatTableScope } from '@agent-service/contracts/agents/data-scope';
 import { firstCharacters } from '@agent-service/contracts/text';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
@@ -82,7 +83,7 @@ function sortedTables(catalog: Catalog): readonly NamedTable[] {
   const known = sorted.get(catalog);
   if (known) return known;
   const named = catalog.tables.map((table) => ({
-    name: table.schema === catalog.defaultSchema ? table.name : `${table.schema}.${table.name}`,
+    name: formatTableScope({ schema: table.schema === catalog.defaultSchema ? null : table.schema, table: table.name, columns: null }),
     table,
   }));
   named.sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import type { Catalog, CatalogTable } from './catalog.ts';
+import { resolveScope } from './resolve-scope.ts';
+import { suggestNames } from './suggest-names.ts';
+
+const table = (schema: string, name: string, columns: readonly string[]): CatalogTable => ({
+  schema,
+  name,
+  kind: 'table',
+  needsFence: false,
+  comment: null,
+  columns: columns.map((column) => ({
+    name: column,
+    type: 'text',
+    nullable: true,
+    generated: false,
+    groupable: true,
+    comment: null,
+    labels: null,
+  })),
+  primaryKey: [],
+  foreignKeys: [],
+  approximateRows: null,
+});
+const catalog: Catalog = {
+  defaultSchema: 'public',
+  tables: [table('public', 'Drivers', ['fullName', 'order']), table('Old Data', 'drivers_2020', ['id'])],
+};
+
+test.each([
+  ['Drivers', 'Did you mean "Drivers"? The tables are: "Drivers", "Old Data".drivers_2020'],
+  ['"Drivers"(fullname)', 'Did you mean "fullName"? The columns are: "fullName", "order"'],
+])('a name is suggested as a scope must write it: %s', (entry, text) => {
+  expect(suggestNames(catalog, entry)).toBe(text);
+});
+
+test('a suggested name names the table', () => {
+  const { unknown } = resolveScope(catalog, { tables: ['"Drivers"("fullName", "order")', '"Old Data".drivers_2020'], readOnly: true });
+  expect(unknown).toEqual([]);
+});
