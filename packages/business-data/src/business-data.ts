@@ -6,7 +6,7 @@ import type { TenantBudget } from './result-budget.ts';
 import { formatRows, toValue, type Value, type ValueType, valueTypeOf } from './results.ts';
 import type { Catalog } from './scope/catalog.ts';
 import { type DataScope, resolveScope } from './scope/resolve-scope.ts';
-import type { ResolvedScope, ScopedTable } from './scope/scope.ts';
+import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 import type { TenantGate } from './threads/statement-gate.ts';
 
 export interface QueryOptions {
@@ -77,7 +77,7 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
   };
   return {
     listTables: async () => (await resolve()).tables,
-    describeTable: async (name) => (await resolve()).tables.find((table) => table.written === name || table.name === name),
+    describeTable: async (name) => findWritten(await resolve(), name),
     async query(sql, options = {}) {
       const resolved = await resolve();
       const { text, tables } = await gate.pass(sql, resolved, options.signal);

@@ -1,7 +1,7 @@
 import { Refusal } from './failure.ts';
 import { isExact } from './results.ts';
 import { type Catalog, type CatalogColumn, type CatalogEffect, quote } from './scope/catalog.ts';
-import type { ResolvedScope, ScopedTable } from './scope/scope.ts';
+import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 
 export interface ChangeRow {
   /** The whole primary key of the row; not for an insert. */
@@ -60,9 +60,8 @@ const isInScope = ({ tables }: ResolvedScope, { reaches }: CatalogEffect): boole
   reaches.some(({ schema, name }) => tables.some((table) => table.hasAllColumns && table.schema === schema && table.name === name));
 
 function changeableTable(scope: ResolvedScope, written: string): ScopedTable {
-  const table = scope.tables.find((candidate) => candidate.written === written || candidate.name === written);
-  const isUnique = scope.tables.filter(({ name }) => name === written).length < 2 || table?.written === written;
-  if (table === undefined || !isUnique) throw new Refusal(`There is no table "${written}" here.`);
+  const table = findWritten(scope, written);
+  if (table === undefined) throw new Refusal(`There is no table "${written}" here.`);
   if (table.kind !== 'table') throw new Refusal(`${table.written} is a view and cannot be changed.`);
   return table;
 }

@@ -99,6 +99,20 @@ test.each(refused)('%s is refused and changes nothing', async (_, request) => {
   expect(await titles()).toEqual(['one', 'two']);
 });
 
+test('of two tables of one name the one that was written is described and changed, in any order of the scope', async () => {
+  await administrator.query('create schema other; create table other.notes (id integer primary key, remark text)');
+  const later = createDataSource({ url: database.url }, () => undefined);
+  try {
+    const both = createBusinessData({ source: later, gate, scope: { tables: ['other.notes', 'notes'], readOnly: false } });
+    expect((await both.describeTable('notes'))?.columns.map(({ name }) => name)).toEqual(['id', 'title']);
+    const { rows } = await both.change({ table: 'notes', operation: 'insert', rows: [{ values: { id: 1, title: 'a' } }] });
+    expect(rows).toEqual([[1, 'a']]);
+  } finally {
+    await later.close();
+    await administrator.query('drop schema other cascade; truncate notes');
+  }
+});
+
 test('an error of the database is reported without its text', async () => {
   const request: ChangeRequest = { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'one' } }] };
   const failure = await data.change(request).catch((cause: unknown) => cause);

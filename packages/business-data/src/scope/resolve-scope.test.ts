@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { catalogColumn, catalogTable } from '../../test/support/catalog.ts';
 import { type Catalog, type CatalogTable, quote, quoteIfNeeded } from './catalog.ts';
 import { resolveScope } from './resolve-scope.ts';
+import { findWritten } from './scope.ts';
 
 const table = (schema: string, name: string, columns: readonly string[], more: Partial<CatalogTable> = {}): CatalogTable => {
   const described = columns.map((column) => catalogColumn(column));
@@ -79,4 +80,10 @@ test('names are quoted exactly where PostgreSQL needs it', () => {
     '"a""b"',
     'total_2',
   ]);
+});
+
+test('of two tables of one name a text means the one that statements write so, in any order of the scope', () => {
+  const both = resolve('sales.orders', 'orders', '"Deals"', 'a.twice', 'b.twice').scope;
+  const schemas = ['orders', 'sales.orders', 'Deals', '"Deals"', 'twice', 'b.twice'].map((text) => findWritten(both, text)?.schema);
+  expect(schemas).toEqual(['public', 'sales', 'sales', 'sales', undefined, 'b']);
 });

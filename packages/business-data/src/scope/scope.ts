@@ -34,6 +34,12 @@ export interface ResolvedScope extends ScopeData {
 /** Resolves names by this data alone. */
 export const createScope = (data: ScopeData): ResolvedScope => ({ ...data, find: (schema, name) => find(data, schema, name) });
 
+/** The table that statements write so; else the only one of this name, which may also stand without its quotes. */
+export function findWritten({ tables }: Pick<ScopeData, 'tables'>, text: string): ScopedTable | undefined {
+  const named = tables.filter(({ name }) => name === text);
+  return tables.find(({ written }) => written === text) ?? (named.length === 1 ? named[0] : undefined);
+}
+
 function find({ tables, defaultSchema }: ScopeData, schema: string | undefined, name: string) {
   const candidates = tables.filter((table) => table.name === name && (schema === undefined || table.schema === schema));
   if (candidates.length < 2) return candidates[0];
