@@ -1,6 +1,6 @@
 import { Refusal } from './failure.ts';
 import { isExact } from './results.ts';
-import { type Catalog, type CatalogColumn, type CatalogEffect, quote } from './scope/catalog.ts';
+import { type Catalog, type CatalogColumn, type CatalogEffect, quote, storedType } from './scope/catalog.ts';
 import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 
 export interface ChangeRow {
@@ -103,7 +103,7 @@ interface Pair {
 function pairsOf(table: ScopedTable, record: Readonly<Record<string, unknown>>, missing: string): Pair[] {
   const pairs = Object.entries(record).map(([name, value]) => {
     const column = columnOf(table, name);
-    return { column, value: toParameter(value, column.type) };
+    return { column, value: toParameter(value, storedType(column)) };
   });
   if (pairs.length === 0) throw new Refusal(`The change of ${table.written} is incomplete: ${missing}.`);
   const computed = pairs.find(({ column }) => column.generated);
@@ -122,7 +122,7 @@ function keyCondition(table: ScopedTable, key: ChangeRow['key'], offset: number)
   const names = Object.keys(key ?? {});
   if (names.length !== table.primaryKey.length || !table.primaryKey.every((name) => names.includes(name)))
     throw new Refusal(`A row of ${table.written} is named by its whole key: ${table.primaryKey.join(', ')}.`);
-  const values = table.primaryKey.map((name) => toParameter(key?.[name], columnOf(table, name).type));
+  const values = table.primaryKey.map((name) => toParameter(key?.[name], storedType(columnOf(table, name))));
   if (values.includes(null)) throw new Refusal('A key cannot contain null.');
   return { text: table.primaryKey.map((name, index) => `${quote(name)} = $${offset + index + 1}`).join(' and '), values };
 }

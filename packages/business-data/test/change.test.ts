@@ -113,6 +113,19 @@ test('of two tables of one name the one that was written is described and change
   }
 });
 
+test('a list for a column whose type is a domain over an array is written as an array', async () => {
+  await administrator.query('create domain labels as text[]; create table marked (id integer primary key, labels labels)');
+  const later = createDataSource({ url: database.url }, () => undefined);
+  try {
+    const marked = createBusinessData({ source: later, gate, scope: { tables: ['marked'], readOnly: false } });
+    const { rows } = await marked.change({ table: 'marked', operation: 'insert', rows: [{ values: { id: 1, labels: ['a', 'b,c'] } }] });
+    expect(rows).toEqual([[1, '{a,"b,c"}']]);
+  } finally {
+    await later.close();
+    await administrator.query('drop table marked; drop domain labels');
+  }
+});
+
 test('an error of the database is reported without its text', async () => {
   const request: ChangeRequest = { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'one' } }] };
   const failure = await data.change(request).catch((cause: unknown) => cause);
