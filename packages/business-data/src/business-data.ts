@@ -94,7 +94,7 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
       return await withLimits(options, async (limits) => {
         const results = await source.within(resolved).transaction('read write', limits, async (run) => {
           const changed: RawResult[] = [];
-          for (const { text, values } of statements) changed.push(requireOneRow(await run(text, values)));
+          for (const { text, values } of statements) changed.push(requireOneRow(await run(text, values), request.operation));
           return changed;
         });
         const all: RawResult = { columns: results[0]?.columns ?? [], rows: results.flatMap(({ rows }) => rows), more: false };
@@ -113,9 +113,11 @@ function translateRefusal<T>(work: () => T): T {
   }
 }
 
-function requireOneRow(result: RawResult): RawResult {
-  if (result.rows.length !== 1 || result.more) throw new DataFailure('failed', 'There is no row with this key; nothing was changed.');
-  return result;
+function requireOneRow(result: RawResult, operation: ChangeRequest['operation']): RawResult {
+  if (result.rows.length === 1 && !result.more) return result;
+  // A trigger or a rule may drop an insert, or make something else of it.
+  const cause = operation === 'insert' ? 'The data source did not take the row' : 'There is no row with this key';
+  throw new DataFailure('failed', `${cause}; nothing was changed.`);
 }
 
 interface Execution {

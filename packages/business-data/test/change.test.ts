@@ -126,6 +126,18 @@ test('a list for a column whose type is a domain over an array is written as an 
   }
 });
 
+test('an insert that a trigger drops is not said to miss a row', async () => {
+  await administrator.query(`
+    create function drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger drop_row before insert on tasks for each row execute function drop_row()`);
+  try {
+    const inserting = data.change({ table: 'tasks', operation: 'insert', rows: [{ values: { title: 'three' } }] });
+    await expect(inserting).rejects.toThrow('The data source did not take the row; nothing was changed.');
+  } finally {
+    await administrator.query('drop trigger drop_row on tasks; drop function drop_row()');
+  }
+});
+
 test('an error of the database is reported without its text', async () => {
   const request: ChangeRequest = { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'one' } }] };
   const failure = await data.change(request).catch((cause: unknown) => cause);
