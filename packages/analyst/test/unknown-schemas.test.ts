@@ -45,9 +45,11 @@ test('a value of the rows themselves comes before a mark of rows that they refer
 });
 
 test('rows to which something has happened are told from those with a value of that name', async () => {
-  const answer = await company.ask('how many shipments are delivered?');
-  expect(tableOf(answer)).toEqual([['2']]);
-  expect(answer).toContain('Assumed: Delivered: delivered at is set, not the state of shipments.');
+  const delivered = await company.ask('how many shipments are delivered?');
+  expect(tableOf(delivered)).toEqual([['2']]);
+  const others = await company.ask('how many shipments are not delivered?');
+  expect(tableOf(others)).toEqual([['1']]);
+  for (const answer of [delivered, others]) expect(answer).toContain('Assumed: Delivered: by delivered at, not by the state of shipments.');
 });
 
 test('rows below a row of the same table are not that row, whatever its name is called', async () => {

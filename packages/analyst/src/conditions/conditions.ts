@@ -271,15 +271,21 @@ function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): P
   if (day.table === pass.base && beginDate(day.table) === day.column && !namesState(pass, at)) pass.use(at);
   if (pass.isUsed(at) || endDate(day.table) !== day.column) return [];
   pass.use(at, ...pass.find('still'));
-  const value = pass.tiles[at]?.values.find(({ table }) => table === day.table.name);
-  if (value) pass.assumed.push(`${value.value}: ${spoken(day.column.name)} is set, not the ${columnTitle(value)}`);
+  assumeDay(pass, at, day);
   return done(pass, day, true).map((condition) => ({ at, condition }));
 }
 
 function waiting(pass: Pass, at: number, day: ColumnMeaning, not: number): Placed[] {
   if (endDate(day.table) !== day.column || pass.mentions('late')) return [];
   pass.use(at, not, ...pass.find('still'));
+  assumeDay(pass, at, day);
   return done(pass, day, false).map((condition) => ({ at, condition }));
+}
+
+/** A status may have the name of what happened, and say something else than the day. */
+function assumeDay(pass: Pass, at: number, { table, column }: ColumnMeaning): void {
+  const value = pass.tiles[at]?.values.find((one) => one.table === table.name);
+  if (value) pass.assumed.push(`${value.value}: by ${spoken(column.name)}, not by the ${columnTitle(value)}`);
 }
 
 function done(pass: Pass, { table, column }: ColumnMeaning, isDone: boolean): Condition[] {
