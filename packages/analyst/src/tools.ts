@@ -57,9 +57,9 @@ export function schemaOf(listed: readonly ListedTable[], described: readonly Des
   const own = listed.map(({ written }) => partsOf(written).at(-1) as string);
   const names = own.map((name, index) => (own.indexOf(name) === own.lastIndexOf(name) ? name : nameWithSchema(listed[index])));
   return listed.map(({ written, rows }, index): Table => {
-    const { columns, keys } = described[index] ?? { columns: [], keys: [] };
+    const { columns, keys, isView }: DescribedTable = described[index] ?? { columns: [], keys: [] };
     const foreignKeys = keys.flatMap((key) => foreignKey(key, listed, names));
-    return { name: names[index] as string, written, rows, columns, foreignKeys };
+    return { name: names[index] as string, written, rows, columns, foreignKeys, ...(isView && { isView }) };
   });
 }
 
@@ -98,6 +98,7 @@ export function readTableList(text: string): ListedTable[] | undefined {
 }
 
 interface DescribedTable {
+  readonly isView?: true;
   readonly columns: readonly Column[];
   readonly keys: readonly DescribedKey[];
 }
@@ -121,7 +122,7 @@ export function readDescription(text: string): DescribedTable {
       if (column) columns.push(column);
     } else keys.push(...readKey(text, at));
   }
-  return { columns, keys };
+  return { columns, keys, ...(text.startsWith('view ') && { isView: true }) };
 }
 
 function readColumn(written: string, rest: string): Column | undefined {

@@ -20,6 +20,8 @@ export interface Table {
   readonly name: string;
   /** The name as statements write it. */
   readonly written: string;
+  /** Its rows may be those of a table. */
+  readonly isView?: true;
   /** About how many rows there are, where that is known. */
   readonly rows: number | undefined;
   readonly columns: readonly Column[];
