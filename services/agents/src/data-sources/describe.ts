@@ -76,6 +76,10 @@ interface NamedTable {
   readonly table: CatalogTable;
 }
 
+/** The table as an entry of a data scope names it. */
+export const nameInScope = ({ defaultSchema }: Catalog, { schema, name }: CatalogTable): string =>
+  formatTableScope({ schema: schema === defaultSchema ? null : schema, table: name, columns: null });
+
 const sorted = new WeakMap<Catalog, readonly NamedTable[]>();
 
 /** The tables by name, sorted once for all pages of a catalog: there may be thousands. */
@@ -83,7 +87,7 @@ function sortedTables(catalog: Catalog): readonly NamedTable[] {
   const known = sorted.get(catalog);
   if (known) return known;
   const named = catalog.tables.map((table) => ({
-    name: formatTableScope({ schema: table.schema === catalog.defaultSchema ? null : table.schema, table: table.name, columns: null }),
+    name: nameInScope(catalog, table),
     table,
   }));
   named.sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -12,6 +12,7 @@ import {
 } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { checkAttempt } from '../shared/answer.ts';
+import { nameInScope } from './describe.ts';
 import { addressOf, type DataSourcesDeps, toOperatorError } from './sources.ts';
 import {
   type DataSourceRow,
@@ -260,5 +261,4 @@ function tlsOf(mode: string | null, ca: string): string {
 const toRoleGate = ({ isActive, reason }: RoleGate) => ({ active: isActive, reason });
 
 /** As a data scope names them. */
-const tableNames = ({ defaultSchema, tables }: Catalog): string[] =>
-  tables.map(({ schema, name }) => (schema === defaultSchema ? name : `${schema}.${name}`)).sort();
+const tableNames = (catalog: Catalog): string[] => catalog.tables.map((table) => nameInScope(catalog, table)).sort();
