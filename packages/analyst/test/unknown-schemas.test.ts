@@ -22,6 +22,14 @@ beforeAll(async () => {
     insert into teachers values (1, 'Ada', true), (2, 'Bob', false);
     create table pupils (id int primary key, name text, status text, teacher_id int references teachers);
     insert into pupils values (1, 'Cy', 'enrolled', 2), (2, 'Di', 'left', 1), (3, 'Ed', 'enrolled', 2);
+    create table partners (id int primary key, name text, created_at date);
+    insert into partners values (1, 'Fir', '2024-05-01'), (2, 'Gum', '2025-05-01');
+    create table transfers (id int primary key, partner_id int references partners, created_at date);
+    insert into transfers values (1, 1, '2025-06-01'), (2, 1, '2025-07-01'), (3, 2, '2026-01-01');
+    create table subjects (id int primary key, caption text);
+    insert into subjects values (1, 'Maths'), (2, 'Music');
+    create table marks (id int primary key, subject_id int references subjects, mark numeric(3,1));
+    insert into marks values (1, 1, 2.5), (2, 2, 6.0);
     create table emp (emp_id int primary key, emp_nm text, mgr_id int references emp);
     insert into emp values (1, 'Root Boss', null), (2, 'Mia', 1), (3, 'Ned', 1);
   `);
@@ -74,4 +82,10 @@ test('a table comes before a view that may have a part of its rows', async () =>
     ['Planned', '1'],
   ]);
   expect(tableOf(await company.ask('total load'))).toEqual([['2']]);
+});
+
+test('rows that have the day of a verb themselves are not found by what refers to them', async () => {
+  const answer = await company.ask('how many partners were created in 2025?');
+  expect(tableOf(answer)).toEqual([['1']]);
+  expect(answer).toContain('Counted: partners, created at in 2025');
 });

@@ -181,7 +181,7 @@ function relatedOf(tiles: readonly Tile[], tables: readonly { table: Table; at: 
     tiles.flatMap((tile, other) => {
       const concerned = [
         ...tile.tables,
-        ...tile.days.map((day) => day.table),
+        ...(tile.days.some((day) => day.table === table) ? [] : tile.days.map((day) => day.table)),
         ...(tile.days.length > 0 ? [] : tablesOfTerms(tile, schema)),
       ];
       if (other === at) return [];
