@@ -25,11 +25,15 @@ export function useRest(
         isGrammar(pass, at, candidate, dimensions))
     )
       pass.use(at);
-  if (order) pass.use(...pass.find('by').filter((by) => pass.isUsed(pass.beside(by, 1))));
+  if (order) pass.use(...pass.find('by').filter((by) => ranksBy(pass, pass.beside(by, 1), candidate)));
   // Groups are sorted by their figure.
   if (dimensions.length > 0) pass.use(...pass.find('sorted').filter((sorted) => candidate.tiles.includes(pass.beside(sorted, 1))));
   pass.use(...pass.find('and').filter((joint) => joinsConditions(pass, joint, placed)));
 }
+
+/** `top 5 orders by total`; the highest mark by subject is one for each subject. */
+const ranksBy = (pass: Pass, at: number, { tiles, quantity }: Candidate): boolean =>
+  pass.isUsed(at) && (quantity === undefined || tiles.includes(at) || pass.tiles[at]?.tables.length === 0);
 
 function repeatsData(pass: Pass, at: number, { base, quantity }: Candidate, dimensions: readonly Dimension[]): boolean {
   const { tables, columns, concepts } = pass.tiles[at] as Tile;
