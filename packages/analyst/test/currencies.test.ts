@@ -54,7 +54,7 @@ test('each currency has a group of its own', async () => {
 });
 
 test.each(['total mrr of subscriptions', 'average mrr', 'total tax', 'top 1 subscriptions by mrr'])(
-  'a number beside a column of currencies is an amount, whatever both are called: %s',
+  'a number beside a column of currencies is an amount under any name of both: %s',
   async (question) => {
     expect(await company.ask(question)).toMatch(/^The amounts are in EUR and USD \(ccy of subscriptions\)/);
   },

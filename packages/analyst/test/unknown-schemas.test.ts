@@ -61,7 +61,7 @@ test('rows to which something has happened are told from those with a value of t
   for (const answer of [delivered, others]) expect(answer).toContain('Assumed: Delivered: by delivered at, not by the state of shipments.');
 });
 
-test('rows below a row of the same table are not that row, whatever its name is called', async () => {
+test('rows below a row of the same table are not that row, also where no column is known to name it', async () => {
   expect(await company.ask('how many emp report to Root Boss?')).toContain('I understand questions such as');
 });
 

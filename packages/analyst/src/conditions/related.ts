@@ -32,7 +32,7 @@ function childOf(pass: Pass, tile: Tile, at: number): { at: number; child: Table
   const isChild = (table: Table) => !reaches(table.name) && table.foreignKeys.some((key) => key.table === base.name);
   // `never paid a bill` is not about rows that begin, and `paid all bills` not about one of them.
   const days = tile.days.filter(({ table, column }) => beginDate(table) === column);
-  // `accounts created last year` have that day themselves, whatever was created for them.
+  // `accounts created last year` have that day themselves, before other rows that were created for them.
   if (tile.tables.length === 0 && days.some(({ table }) => table === base)) return [];
   if (days.length < tile.days.length || pass.tiles[at - 1]?.words[0]?.lower === 'all') return [];
   const child = [...tile.tables, ...days.map(({ table }) => table), ...tablesOfTerms(tile, schema)].find(isChild);
