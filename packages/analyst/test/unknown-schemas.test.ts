@@ -15,6 +15,8 @@ beforeAll(async () => {
       (4, 'I4', 2, 8000, 'EUR', 'open', current_date, current_date + 10, null);
     create table invoice_lines (id int primary key, invoice_id int references invoices, unit_amount_cents int, amount_cents int, qty int);
     insert into invoice_lines values (1, 1, 500, 1000, 2), (2, 3, 1000, 4000, 4);
+    create table payments (id int primary key, invoice_id int references invoices, amount_cents int);
+    insert into payments values (1, 1, 300), (2, 3, 4000);
     create table shipments (id int primary key, delivered_at date, state text, qty int);
     insert into shipments values (1, '2026-01-01', 'Delivered', 1), (2, '2026-01-02', 'Lost', 1), (3, null, 'Planned', 1);
     create view arrived_shipments as select id, delivered_at, state, qty, qty * 2 as load from shipments where state = 'Delivered';
@@ -92,4 +94,10 @@ test('rows that have the day of a verb themselves are not found by what refers t
 
 test('the highest number by a table is no single number', async () => {
   expect(await company.ask('highest points by subject')).not.toContain('**Highest points: 6.0**');
+});
+
+test('payments are rows, and not only those of invoices that have been paid', async () => {
+  const answer = await company.ask('total amount of payments');
+  expect(tableOf(answer)).toEqual([['4300']]);
+  expect(answer).not.toContain('paid at');
 });

@@ -7,7 +7,7 @@ import { beginDate, endDate, isLabel, labelColumn, mainNumber, numbersOf, status
 import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
-import { isOfOtherRows } from './other-rows.ts';
+import { isOfOtherRows, namesOnlyRows } from './other-rows.ts';
 
 /** A condition with the position of the words that ask for it. */
 export interface Placed {
@@ -255,7 +255,7 @@ export function notCalledOff(pass: Pass, table: Table): Condition[] {
 /** Rows to which something has happened, or has not: discharged patients, orders that are not shipped. */
 export function doneConditions(pass: Pass, isDay: (at: number) => boolean): Placed[] {
   return [...pass.tiles.keys()].flatMap((at) => {
-    const day = pass.isUsed(at) ? undefined : pass.dayAt(at);
+    const day = pass.isUsed(at) || namesOnlyRows(pass, at) ? undefined : pass.dayAt(at);
     const not = negationOf(pass, at) ?? stillBefore(pass, at);
     return !day ? [] : not === undefined ? happened(pass, at, day, isDay(at)) : waiting(pass, at, day, not);
   });

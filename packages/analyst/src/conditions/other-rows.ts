@@ -30,3 +30,7 @@ function isBelow(pass: Pass, at: number, { table, column }: Value): boolean {
   const hasAbove = base.foreignKeys.some((key) => key.table === base.name) || base.columns.some(({ name }) => leadsToAbove.test(name));
   return isJoined === true && isOwn && hasAbove;
 }
+
+/** `amount of payments` is that of every payment, also of invoices without a day of payment. */
+export const namesOnlyRows = (pass: Pass, at: number): boolean =>
+  pass.tiles[at]?.tables.includes(pass.base) === true && pass.dayAt(at)?.table !== pass.base;
