@@ -235,12 +235,12 @@ export function termConditions(pass: Pass): Placed[] {
   });
 }
 
-const isCancelled = /^(cancell?ed|void(ed)?|rejected|draft)$/i;
+const awaitsNothing = /^(cancell?ed|void(ed)?|rejected|draft)$/i;
 
-/** Rows that are called off do not count as waiting. */
+/** Rows that are called off or are drafts do not count as waiting. */
 export function notCalledOff(pass: Pass, table: Table): Condition[] {
   const status = statusColumn(table);
-  const values = status ? pass.index.fewOf(table.name, status.name).filter((value) => isCancelled.test(value)) : [];
+  const values = status ? pass.index.fewOf(table.name, status.name).filter((value) => awaitsNothing.test(value)) : [];
   if (!status || values.length === 0) return [];
   return [
     {
