@@ -43,7 +43,7 @@ export function candidatesOf(tiles: readonly Tile[], data: Data): Candidate[] {
     ...tile.values.map(({ table }) => tableOf(schema, table)),
     ...tile.days.map(({ table }) => table),
   ]);
-  const silent = tablesFirst(new Set(implied)).flatMap((table) => (table ? [{ ...rowsOf(table), tiles: [] }] : []));
+  const silent = [...new Set(implied)].toSorted(viewsLast).flatMap((table) => (table ? [{ ...rowsOf(table), tiles: [] }] : []));
   // Who has the most customers is not the best by revenue.
   const best = tiles.some(({ tags, words }) => tags.includes('most') && !/^most/.test(words[0]?.lower ?? ''))
     ? tables.flatMap(({ table }) => bestOf(table, data))
@@ -152,13 +152,11 @@ const ownersFirst = (meanings: readonly ColumnMeaning[], schema: Schema): Column
   const depthOf = ({ table, column }: ColumnMeaning) =>
     meanings.filter((one) => one.table !== table && one.column.name === column.name && pathTo(schema, table, one.table.name)).length;
   const depths = new Map(meanings.map((meaning) => [meaning, depthOf(meaning)]));
-  const views = (meaning: ColumnMeaning) => Number(meaning.table.isView ?? false);
-  return meanings.toSorted((a, b) => views(a) - views(b) || (depths.get(a) ?? 0) - (depths.get(b) ?? 0));
+  return meanings.toSorted((a, b) => viewsLast(a.table, b.table) || (depths.get(a) ?? 0) - (depths.get(b) ?? 0));
 };
 
 /** A view may leave rows out that its tables have. */
-const tablesFirst = (tables: Iterable<Table | undefined>): (Table | undefined)[] =>
-  [...tables].toSorted((a, b) => Number(a?.isView ?? false) - Number(b?.isView ?? false));
+const viewsLast = (a: Table | undefined, b: Table | undefined): number => Number(a?.isView ?? false) - Number(b?.isView ?? false);
 
 /** The number that a table is mostly about: what orders are worth. */
 function amountOf(table: Table, at: number): Candidate[] {
