@@ -21,6 +21,6 @@ export { type DroppedRoles, dropScopedRoles } from './roles/drop-roles.ts';
 export { type Catalog, type CatalogColumn, type CatalogTable, maxCommentLength } from './scope/catalog.ts';
 export { type DataScope, type Resolution, resolveScope } from './scope/resolve-scope.ts';
 export type { ResolvedScope, ScopedTable } from './scope/scope.ts';
-export { suggestNames } from './scope/suggest-names.ts';
+export { nameInScope, suggestNames } from './scope/suggest-names.ts';
 export { createStatementGate, openStatementGate, type StatementGate, type TenantGate } from './threads/statement-gate.ts';
 export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

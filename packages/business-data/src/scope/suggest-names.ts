@@ -1,5 +1,5 @@
 import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
-import { type Catalog, quoteIfNeeded } from './catalog.ts';
+import { type Catalog, type CatalogTable, quoteIfNeeded } from './catalog.ts';
 
 const shownNames = 20;
 const maxCompared = 1_000;
@@ -14,9 +14,8 @@ export function suggestNames(catalog: Catalog, text: string): string {
   const table = catalog.tables.find((each) => each.name === entry.table && each.schema === schema);
   if (table === undefined) {
     const names = catalog.tables.map((each): Name => {
-      const isDefault = each.schema === catalog.defaultSchema;
-      const written = formatTableScope({ schema: isDefault ? null : each.schema, table: each.name, columns: null });
-      return { name: isDefault ? each.name : `${each.schema}.${each.name}`, written };
+      const name = each.schema === catalog.defaultSchema ? each.name : `${each.schema}.${each.name}`;
+      return { name, written: nameInScope(catalog, each) };
     });
     return suggestion(entry.schema === null ? entry.table : `${entry.schema}.${entry.table}`, names, 'tables');
   }
@@ -25,6 +24,10 @@ export function suggestNames(catalog: Catalog, text: string): string {
   const names = columns.map((name): Name => ({ name, written: quoteIfNeeded(name) }));
   return missing === undefined ? '' : suggestion(missing, names, 'columns');
 }
+
+/** The table as an entry of a data scope names it. */
+export const nameInScope = ({ defaultSchema }: Catalog, { schema, name }: CatalogTable): string =>
+  formatTableScope({ schema: schema === defaultSchema ? null : schema, table: name, columns: null });
 
 interface Name {
   readonly name: string;

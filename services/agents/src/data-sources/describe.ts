@@ -5,9 +5,9 @@ import {
   DataFailure,
   type DataSource,
   maxCommentLength,
+  nameInScope,
 } from '@agent-service/business-data';
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
-import { formatTableScope } from '@agent-service/contracts/agents/data-scope';
 import { firstCharacters } from '@agent-service/contracts/text';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
@@ -75,10 +75,6 @@ interface NamedTable {
   readonly name: string;
   readonly table: CatalogTable;
 }
-
-/** The table as an entry of a data scope names it. */
-export const nameInScope = ({ defaultSchema }: Catalog, { schema, name }: CatalogTable): string =>
-  formatTableScope({ schema: schema === defaultSchema ? null : schema, table: name, columns: null });
 
 const sorted = new WeakMap<Catalog, readonly NamedTable[]>();
 

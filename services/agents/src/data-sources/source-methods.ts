@@ -1,5 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { type Catalog, createDataSource, type DataSource, type DataSourceConnection, type RoleGate } from '@agent-service/business-data';
+import {
+  type Catalog,
+  createDataSource,
+  type DataSource,
+  type DataSourceConnection,
+  nameInScope,
+  type RoleGate,
+} from '@agent-service/business-data';
 import {
   type Call,
   checkTenant,
@@ -12,7 +19,6 @@ import {
 } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { checkAttempt } from '../shared/answer.ts';
-import { nameInScope } from './describe.ts';
 import { addressOf, type DataSourcesDeps, toOperatorError } from './sources.ts';
 import {
   type DataSourceRow,
