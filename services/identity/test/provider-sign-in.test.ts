@@ -92,11 +92,10 @@ describe('a sign-in with a provider', () => {
     const { opened } = await signIn({ email, sub: 'one' });
     expect(opened?.session).toMatchObject({ organizationId, user: { id: userId } });
     expect((await world.portal.resumeSession({ sessionToken: opened?.sessionToken ?? '' })).session?.organizationId).toBe(organizationId);
-    const links = await world.database(
-      `select changes_json::json as changes from identity.audit_entries where action = 'provider_account.linked' and organization_id = $1`,
-      [organizationId],
-    );
-    expect(links).toEqual([{ changes: { issuer: provider.issuer, subject: 'one' } }]);
+    const linked = `select changes_json::json as changes from identity.audit_entries where action = 'provider_account.linked' and organization_id = $1`;
+    const links = () => world.database(linked, [organizationId]);
+    await until('the entry is written', async () => (await links()).length > 0);
+    expect(await links()).toEqual([{ changes: { issuer: provider.issuer, subject: 'one' } }]);
   });
 
   describe('refuses a token', () => {
