@@ -86,6 +86,17 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(volumes).filter((name) => !mounted.includes(name))).toEqual([]);
   });
 
+  test('mounts the authorities of receivers where the dispatcher looks for them, if any are named', () => {
+    const { environment, volumes: mounts } = services['webhook-dispatcher'] as ComposeService;
+    const resolve = (text: string, file: string) =>
+      text.replaceAll(/\$\{WEBHOOK_CA_FILE:-([^}]*)\}/g, (_, fallback: string) => file || fallback);
+    const readPath = environment['WEBHOOK_CA_FILE'] ?? '';
+    const withFile = mounts.map((mount) => resolve(mount, '/etc/receivers.pem'));
+    expect([resolve(readPath, '/etc/receivers.pem'), resolve(readPath, '')]).toEqual(['/etc/receivers.pem', '']);
+    expect(withFile).toContain('/etc/receivers.pem:/etc/receivers.pem:ro');
+    expect(mounts.map((mount) => resolve(mount, ''))).toContain('./deploy/compose/no-authorities.pem:/no-authorities.pem:ro');
+  });
+
   (hasCompose ? test : test.skip)('is accepted by Docker Compose', async () => {
     await run('docker', ['compose', '--profile', '*', 'config', '--quiet'], { cwd: repositoryRoot });
   });
