@@ -14,6 +14,15 @@ beforeAll(async () => {
     insert into order_items values (1, 1, 2, 100), (2, 2, 3, 7), (3, 3, 1, 40);
     create table suppliers (id int primary key, name text, deleted_on date);
     insert into suppliers values (1, 'Dill', current_date), (2, 'Elm', null);
+    create table drivers (id int primary key, name text, del_flg char(1));
+    insert into drivers values (1, 'Fir', 'N'), (2, 'Gorse', 'Y'), (3, 'Hazel', null), (4, 'Ivy', '0');
+    create table vehicles (id int primary key, model text, is_deleted smallint);
+    insert into vehicles values (1, 'Van', 0), (2, 'Truck', 1), (3, 'Car', null);
+    create type yes_no as enum ('YES', 'NO');
+    create table garages (id int primary key, name text, deleted_flag yes_no);
+    insert into garages values (1, 'A', 'YES'), (2, 'B', 'NO');
+    create table permits (id int primary key, name text, issued_on date, removed_at timestamp);
+    insert into permits values (1, 'A', '2026-01-01', null), (2, 'B', '2026-01-01', '2026-02-01');
   `);
 });
 afterAll(() => company?.stop());
@@ -27,6 +36,11 @@ test.each([
   ['how many customers have orders', '1'],
   ['how many customers have no orders', '1'],
   ['how many customers were deleted in February 2026', '1'],
+  ['how many drivers are there', '3'],
+  ['how many vehicles do we have', '2'],
+  ['how many garages do we have', '1'],
+  ['how many permits are there', '1'],
+  ['how many permits were removed in February 2026', '1'],
 ])('rows that are marked as deleted count where the question asks for them: %s', async (question, figure) => {
   expect(tableOf(await company.ask(question))).toEqual([[figure]]);
 });
@@ -34,6 +48,7 @@ test.each([
 test('the answer says that it leaves them out', async () => {
   expect(await company.ask('how many customers are in Germany')).toContain('Counted: customers, country Germany, without deleted ones.');
   expect(await company.ask('how many units were sold')).toContain('without deleted orders');
+  expect(await company.ask('how many permits are there')).toContain('without removed ones');
 });
 
 test('another day than that of the mark leaves them out again', async () => {

@@ -30,11 +30,13 @@ export const dueDate = once((table) => datesOf(table).find((column) => hasStem(c
 /** The day on which something was over; it is empty before. */
 export const endDate = once((table) => datesOf(table).find((column) => hasStem(column, ends)));
 
-/** The mark of rows that an application deleted and did not remove. */
+/** The mark of rows that an application deleted and did not remove: a day, a truth value, or a flag such as 1 or Y. */
 export const deletionColumn = once((table) =>
-  table.columns.find(
-    (column) => /^(date|boolean)$/.test(column.kind) && /^(is |was )?deleted( at| on| date)?$/.test(stemsOfName(column.name).join(' ')),
-  ),
+  table.columns.find(({ name, kind }) => {
+    const words = stemsOfName(name).join(' ');
+    const isFlag = /^(is )?(del|delete|deleted|removed) (flag|flg)$|^(is )?deleted$/.test(words);
+    return isFlag || (/^(date|boolean)$/.test(kind) && /^(is |was )?(deleted|removed)( at| on| date)?$/.test(words));
+  }),
 );
 
 /** How long such rows last, in days that the data counts itself, such as working days. */
