@@ -27,9 +27,6 @@ function gateOf(options: GateOptions = {}) {
   return { gate, lost, ready: () => ready };
 }
 
-/** Leaves the processor to the other suites. */
-const betweenHonestMs = 10;
-
 const honest = 'select a from t where id = 1';
 const passed = expect.objectContaining({ text: expect.stringMatching(/FROM \( ?SELECT/) });
 const tooMuch = { kind: 'refused', message: expect.stringContaining('too much time or memory') };
@@ -67,6 +64,24 @@ test(`of ${statements} statements to one thread, most of them deep, every honest
   expect(grown).toBeLessThan(96 * 1024 * 1024);
 }, 600_000);
 
+/**
+ * Counts the honest statements that begin and end while the work goes on and no thread is lost: they wait for none that an attacker holds.
+ * By the number of threads that were lost before.
+ */
+async function countUndisturbed(gate: StatementGate, lost: readonly string[], work: Promise<unknown>): Promise<readonly number[]> {
+  let isOver = false;
+  void work.then(() => (isOver = true));
+  const counts: number[] = [];
+  for (let number = 0; !isOver; number += 1) {
+    const before = lost.length;
+    expect(await gate.of(`honest ${number % 3}`).pass(honest, scope)).toEqual(passed);
+    if (!isOver && lost.length === before) counts[before] = (counts[before] ?? 0) + 1;
+    // Leaves the processor to the other suites.
+    await pause(10);
+  }
+  return counts;
+}
+
 test.each([
   ['loop', 'timeout'],
   ['allocate numbers', 'memory'],
@@ -91,35 +106,27 @@ test.each([
 
 test('a tenant whose statements exceed their time holds at most one thread, and is refused for some seconds after three', async () => {
   let now = 0;
-  const { gate } = gateOf({ limitMs: 1_500, waitMs: 60_000, entry: hostile, now: () => now });
+  const { gate, lost, ready } = gateOf({ limitMs: 1_500, waitMs: 60_000, entry: hostile, now: () => now });
+  gate.prepare();
+  expect(await until(() => ready() === 2, 30_000, 10)).toBe(true);
   const attacker = gate.of('attacker');
   const attacks = Promise.allSettled(Array.from({ length: 3 }, () => attacker.pass('loop', scope)));
-  let isOver = false;
-  void attacks.then(() => (isOver = true));
-  let ran = 0;
-  for (; !isOver; ran += 1) {
-    expect(await gate.of(`honest ${ran % 3}`).pass(honest, scope)).toEqual(passed);
-    await pause(betweenHonestMs);
-  }
-  expect(ran).toBeGreaterThan(50);
+  // All three want a thread from the beginning.
+  expect((await countUndisturbed(gate, lost, attacks))[0]).toBeGreaterThan(0);
+  expect(lost).toEqual(Array(3).fill('timeout'));
   await expect(attacker.pass(honest, scope)).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('a few seconds') });
   now += 11_000;
   expect(await attacker.pass(honest, scope)).toEqual(passed);
 }, 60_000);
 
 test('costly tenants share one thread, and the statements of other tenants continue', async () => {
-  const { gate } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
+  const { gate, lost } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
   const attackers = Array.from({ length: 4 }, (_, number) => gate.of(`attacker ${number}`));
   await Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
   const attacks = Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
-  let isOver = false;
-  void attacks.then(() => (isOver = true));
-  let ran = 0;
-  for (; !isOver; ran += 1) {
-    expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
-    await pause(betweenHonestMs);
-  }
-  expect(ran).toBeGreaterThan(50);
+  const undisturbed = await countUndisturbed(gate, lost, attacks);
+  expect(undisturbed.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(8);
+  expect(lost).toEqual(Array(8).fill('timeout'));
 }, 60_000);
 
 test('eight tenants with slow statements leave a thread free for a tenant with fast ones', async () => {
