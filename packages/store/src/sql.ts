@@ -35,9 +35,18 @@ export const poolClient = (pool: Pool): Pick<PoolClient, 'query'> =>
       runOnPool(pool, typeof query === 'string' ? { text: query, ...(values && { values }) } : query),
   }) as PoolClient;
 
+/** No statement has run, so that a role which may not log in, or a database that accepts no connections, is as temporary as a server that is away. */
+export async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (cause) {
+    throw new ServiceError('unavailable', { cause });
+  }
+}
+
 /** Used because the pool's own `query` closes the connection after every failed statement, so a tenant's timeouts would cost all tenants connections. */
 async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {
-  const client = await pool.connect();
+  const client = await connect(pool);
   let isBroken = false;
   const onLost = () => {
     isBroken = true;
@@ -91,8 +100,8 @@ interface DriverFailure {
   message?: string;
 }
 
-/** Connection failures, a password that was just replaced, shutdown, too many connections, timeouts of statements and locks, failed serialization. */
-const temporaryCodes = /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03)$/;
+/** Connection failures, a password that was just replaced, shutdown, too many connections, timeouts of statements, locks and transactions, failed serialization. */
+const temporaryCodes = /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03|25P04)$/;
 /** Failures of sockets and of name servers, as EAI_AGAIN where no name server answers. */
 const temporarySystemCodes = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EAI_FAIL|E(HOST|NET)(UNREACH|DOWN))$/;
 /** `timeout expired` is what a client says that is not of a pool, as while the primary is searched. */
@@ -127,11 +136,11 @@ export const isUnanswered = (cause: unknown): boolean => /Query read timeout/.te
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');
 
-const timeouts = new Set(['57014', '55P03']);
+const timeouts = new Set(['57014', '55P03', '25P04']);
 const retryableCodes = new Set(['40P01', '40001']);
 
 /**
- * Classifies the failed statement of a batch. A timeout of a statement or lock is the fault of one item or tenant, and does not mean that
+ * Classifies the failed statement of a batch. A timeout of a statement, lock or transaction is the fault of one item or tenant, and does not mean that
  * the database is unavailable; a transaction that was ended because of a deadlock may pass the second time.
  */
 export function classifyDatabaseFailure(cause: unknown): BatchFailure {

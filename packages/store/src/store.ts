@@ -16,6 +16,7 @@ import { databaseUrl, serverUrls, withAddress, withoutOptions } from './servers/
 import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/pooler.ts';
 import { clientOfPrimary } from './servers/primary.ts';
 import {
+  connect,
   createSql,
   isLostPrimary,
   isUnanswered,
@@ -136,7 +137,7 @@ export async function openStore(
   const clock = process.clock.follow();
   const check = () => sampleTime(sql, clock);
   process.health.addCheck('database', check);
-  await check();
+  await check().catch(rejectWithReason);
   if (pooler !== undefined) await checkPooledSession(sql, schema);
 
   const connected = { orm, pool, nameOf };
@@ -150,6 +151,9 @@ export async function openStore(
     changes: createChanges(config.DATABASE_POOL_MAX),
   };
 }
+
+/** A process that cannot start shows its operator what the server said. */
+const rejectWithReason = (failure: unknown) => Promise.reject(failure instanceof ServiceError ? (failure.cause ?? failure) : failure);
 
 /** Throws if the database does not answer; samples its clock. */
 async function sampleTime(sql: Sql, clock: ClockSampler): Promise<void> {
@@ -213,14 +217,6 @@ async function transactWithRetry<T>(logger: Logger, connected: Connected, work: 
     if (!undone.has(cause as object)) throw cause;
     logger.warn({ event: 'transaction_repeated', err: cause });
     return await inTransaction(connected, work);
-  }
-}
-
-async function connect(pool: Pool): Promise<PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (cause) {
-    throw translateFailure(cause);
   }
 }
 

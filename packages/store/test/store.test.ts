@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
-import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, type Pool, type PoolClient } from 'pg';
 import { migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
@@ -135,6 +136,20 @@ describe('a failed statement of the pool', () => {
   });
 });
 
+/** A role without rights beyond its own log-in, and a connection of the administrator's to another database of the server. */
+async function ownRole() {
+  const role = `things_${randomBytes(6).toString('hex')}`;
+  const own = new URL(database.url);
+  const name = own.pathname.slice(1);
+  const elsewhere = new URL(database.url);
+  elsewhere.pathname = '/postgres';
+  const administrate = (statement: string) => withDatabase(elsewhere.href, (client) => client.query(statement));
+  await administrate(`create role ${role} login password 'role'`);
+  own.username = role;
+  own.password = 'role';
+  return { role, database: name, url: own.href, administrate, remove: () => administrate(`drop role ${role}`) };
+}
+
 /** Lets the server end the session of this transaction, as when the process stands still. */
 async function waitUntilSessionEnded(sql: Sql): Promise<void> {
   const [session] = await sql<{ pid: number }>(
@@ -229,6 +244,40 @@ describe('transactions', () => {
       await sql('select pg_sleep(20)');
     });
     await expect(work).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('a store whose role is missing does not open, and says why', async () => {
+    const missing = new URL(database.url);
+    missing.username = 'missing_role';
+    const opening = createProcess('other', settings, (process) =>
+      openStore(process, { DATABASE_URL: missing.href, DATABASE_POOL_MAX: 2 }, { schema: 'things', entities: [] }),
+    );
+    await expect(opening).rejects.toThrow('role "missing_role" does not exist');
+  });
+
+  test.each([
+    ['a role that may not log in', 'alter role %I nologin', 'alter role %I login'],
+    ['a database that accepts no connections', 'alter database %D allow_connections false', 'alter database %D allow_connections true'],
+  ])('%s is unavailable until it is restored, without a restart', async (_, away, back) => {
+    const { database: name, url, role, administrate, remove } = await ownRole();
+    const onServer = (statement: string) => administrate(statement.replace('%I', role).replace('%D', name));
+    const other = await createProcess('other', settings, (process) =>
+      openStore(process, { DATABASE_URL: url, DATABASE_POOL_MAX: 2 }, { schema: 'things', entities: [] }),
+    );
+    try {
+      await onServer(away);
+      await administrate(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+      await until('its session has ended', async () => (await other.started.sql('select 1').catch(() => [])).length === 0);
+      const work = [other.started.sql('select 1'), other.started.transaction(({ sql }) => sql('select 1'))];
+      for (const outcome of await Promise.allSettled(work))
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+      await onServer(back);
+      expect(await other.started.sql('select 1 as one')).toEqual([{ one: 1 }]);
+    } finally {
+      await onServer(back);
+      await other.stop();
+      await remove();
+    }
   });
 
   test('each lost connection fails with unavailable and is replaced, so that the pool never runs out', async () => {
