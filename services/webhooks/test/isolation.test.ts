@@ -170,3 +170,30 @@ test('a locked webhook of one tenant delays no outcome of another', async () => 
     await database.end();
   }
 });
+
+test('events of several tenants with one locked webhook are refused long before its lock would end the wait of another session', async () => {
+  const locked = await createEndpoint('org_shut');
+  await createEndpoint('org_open');
+  const [database, beside] = [await connect(webhooks.databaseUrl), await connect(webhooks.databaseUrl)];
+  const events = [eventOf('evt_shut', 'org_shut'), eventOf('evt_open', 'org_open')] as const;
+  try {
+    await database.query('begin');
+    await database.query('select 1 from endpoints where id = $1 for update', [locked]);
+    const ended: string[] = [];
+    // A call that is refused is repeated twice, so that three waits of the default limit would take longer than this one.
+    await beside.query("set lock_timeout = '3s'");
+    const other = beside.query('select 1 from endpoints where id = $1 for update', [locked]).catch(() => ended.push('the other session'));
+    await webhooks.credits.receiveEvents({ events: [...events] }).catch(({ code }: { code: string }) => ended.push(code));
+    await webhooks.credits.receiveEvents({ events: [events[1]] });
+    ended.push('its own events');
+    await other;
+    expect(ended).toEqual(['unavailable', 'its own events', 'the other session']);
+    await database.query('rollback');
+    await webhooks.credits.receiveEvents({ events: [...events] });
+    await until('both are dispatched', async () =>
+      (await Promise.all(['org_shut', 'org_open'].map(armedOf))).every(({ length }) => length === 1),
+    );
+  } finally {
+    await Promise.all([database.end(), beside.end()]);
+  }
+});

@@ -8,6 +8,12 @@ import { distinctWebhooks, toTimestamp, type WebhookKey, webhookColumns } from '
 /** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
 const checkNewAfterMs = 2_000;
 
+/**
+ * How long events wait for a locked webhook. Short, because the relay that sends them waits as well, with those of other tenants behind it: it
+ * sends the tenants of a failed batch apart, and retries the events of the one whose webhook stays locked.
+ */
+const lockLimitMs = 200;
+
 interface Subscription extends WebhookKey {
   events: string[];
 }
@@ -18,7 +24,7 @@ interface NewDelivery extends WebhookKey {
   eventType: string;
 }
 
-/** Stores events that have subscribers, each id once, with a delivery for each subscribed webhook. Resolves to these webhooks. */
+/** Stores events that have subscribers, each id once, with a delivery for each subscribed webhook, in a transaction. Resolves to these webhooks. */
 export async function receiveEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookKey[]> {
   const subscriptions = await findSubscriptions(sql, events);
   const subscribed = events.filter((event) => subscribersOf(subscriptions, event).length > 0);
@@ -96,6 +102,7 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
     deliveries.map(({ eventType }) => eventType),
     toTimestamp(now),
   ]);
+  await sql(`select set_config('lock_timeout', $1, true)`, [String(lockLimitMs)]);
   await countDeliveries(sql, deliveries, now);
 }
 
