@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { DeliveriesJob, Producer } from '@agent-service/queues';
-import type { ProcessContext } from '@agent-service/runtime';
-import type { Store } from '@agent-service/store';
-import { redispatchUnbegunWork } from '@agent-service/work';
+import type { Logger, ProcessContext } from '@agent-service/runtime';
+import { classifyDatabaseFailure, type Store } from '@agent-service/store';
+import { redispatchUnbegunWork, runBatch, tenantName } from '@agent-service/work';
 import {
   claimDueChecks,
   claimUnconfirmed,
   type DispatchedDelivery,
   dispatchDue,
   distinctWebhooks,
+  limitSharedWait,
   returnToQueue,
   scheduleChecks,
   type UnconfirmedDelivery,
@@ -102,13 +103,14 @@ function toJobs(dispatched: readonly DispatchedDelivery[]): DeliveriesJob[] {
 
 interface RecoveryOptions extends Omit<DispatchOptions, 'process'> {
   readonly dispatch: Dispatch;
+  readonly logger: Logger;
 }
 
 /**
  * A sweep that dispatches retries when they are due, and deliveries whose job is lost: Redis was emptied, or a process died between commit and
  * queue, or with deliveries in flight. A step resolves to 0 unless there may be more at once.
  */
-export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions): () => Promise<number> {
+export function createRecovery({ store, dispatch, jobs, now, logger }: RecoveryOptions): () => Promise<number> {
   async function checkQueues(): Promise<number> {
     const webhooks = await store.transaction(({ sql }) => claimDueChecks(sql, now(), maxRecoveredPerBatch));
     dispatch.nudge(webhooks);
@@ -129,9 +131,25 @@ export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions):
     return deliveries.map(({ job }) => knownJobs.has(job));
   }
 
+  /** A locked webhook delays the deliveries of its own tenant only. */
   async function returnLost(deliveries: readonly UnconfirmedDelivery[]): Promise<void> {
+    await runBatch([...Map.groupBy(deliveries, tenantName).values()], async (tenants) => {
+      try {
+        await returnOf(tenants.flat(), tenants.length > 1);
+        return 'done';
+      } catch (cause) {
+        if (classifyDatabaseFailure(cause) !== 'slow') throw cause;
+        if (tenants.length === 1)
+          logger.warn({ event: 'deliveries_not_returned', organization_id: tenants[0]?.[0]?.organizationId, err: cause });
+        return 'halve';
+      }
+    });
+  }
+
+  async function returnOf(deliveries: readonly UnconfirmedDelivery[], isShared: boolean): Promise<void> {
     const webhooks = distinctWebhooks(deliveries);
     await store.transaction(async ({ sql }) => {
+      if (isShared) await limitSharedWait(sql);
       // Locks the webhooks before their deliveries, as the end of an attempt does.
       await scheduleChecks(sql, webhooks, now());
       await returnToQueue(sql, deliveries);

@@ -183,3 +183,32 @@ test('lost deliveries return to their queue without a lock that the end of an at
     return (await rowsOf(id)).some(({ state, dispatch }) => state === 'armed' && dispatch > (before?.dispatch ?? 0));
   });
 });
+
+test('lost deliveries of one tenant return while a webhook of another is locked', async () => {
+  const createArmed = async (name: string) => {
+    organizationId = name;
+    const id = await create();
+    await receive(`evt_${name}`);
+    await untilArmed(id, 1);
+    return id;
+  };
+  const [locked, free] = [await createArmed('org_shut'), await createArmed('org_open')];
+  const dispatchOf = async (id: string) => (await rowsOf(id))[0]?.dispatch ?? 0;
+  const before = [await dispatchOf(locked), await dispatchOf(free)] as const;
+  const database = await connect(webhooks.databaseUrl);
+  try {
+    await database.query('begin');
+    await database.query('select 1 from endpoints where id = $1 for no key update', [locked]);
+    await query(webhooks.databaseUrl, "update deliveries set job = 'lost' where endpoint_id = any($1)", [[locked, free]]);
+    clock += 10 * second;
+    await until('the free one is dispatched again', async () => (await dispatchOf(free)) > before[1]);
+    expect(await dispatchOf(locked)).toBe(before[0]);
+    await database.query('rollback');
+  } finally {
+    await database.end();
+  }
+  await until('the delivery of the locked webhook is dispatched again', async () => {
+    clock += 10 * second;
+    return (await dispatchOf(locked)) > before[0];
+  });
+});

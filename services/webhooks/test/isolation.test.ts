@@ -171,7 +171,7 @@ test('a locked webhook of one tenant delays no outcome of another', async () => 
   }
 });
 
-test('events of several tenants with one locked webhook are refused long before its lock would end the wait of another session', async () => {
+test('events of several tenants with one locked webhook are refused long before another session stops waiting for it', async () => {
   const locked = await createEndpoint('org_shut');
   await createEndpoint('org_open');
   const [database, beside] = [await connect(webhooks.databaseUrl), await connect(webhooks.databaseUrl)];

@@ -18,7 +18,15 @@ import {
   type WebhookUpdate,
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
-import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
+import {
+  type DispatchedKey,
+  distinctWebhooks,
+  limitSharedWait,
+  toMs,
+  toTimestamp,
+  type WebhookKey,
+  webhookKeyText,
+} from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
 export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
@@ -76,8 +84,6 @@ interface EndedBatch {
   isAudited: boolean;
 }
 
-/** How long a batch of several tenants waits for a locked webhook of one of them. */
-const sharedLockLimitMs = 200;
 const maxJobs = 500;
 /** Batches that run at once: one for each shard of tenants, and those of tenants that were slow lately. */
 const shards = 4;
@@ -129,7 +135,7 @@ async function endBatch({ store, dispatch, auditRelay, now }: WebhooksDeps, batc
   const jobs = [...new Map(batch.toReversed().map((job) => [`${tenantName(job)}/${job.deliveryId}/${job.dispatch}`, job])).values()];
   const isShared = new Set(jobs.map(tenantName)).size > 1;
   const { webhooks, isAudited } = await store.transaction(async ({ sql }) => {
-    if (isShared) await sql(`select set_config('lock_timeout', $1, true)`, [String(sharedLockLimitMs)]);
+    if (isShared) await limitSharedWait(sql);
     return await endInFlight(sql, jobs, now());
   });
   dispatch.nudge(webhooks);

@@ -28,6 +28,13 @@ export const webhookColumns = (keys: readonly WebhookKey[]): [string[], string[]
   keys.map(({ webhookId }) => webhookId),
 ];
 
+/** How long a batch of several tenants waits for a locked webhook of one of them. */
+const sharedLockLimitMs = 200;
+
+/** For the rest of the transaction. */
+export const limitSharedWait = (sql: Sql): Promise<unknown> =>
+  sql(`select set_config('lock_timeout', $1, true)`, [String(sharedLockLimitMs)]);
+
 /** A job is checked in Redis this long after its dispatch. Redis has it until its dispatcher has ended it or died. */
 const unconfirmedAfterMs = 10_000;
 /** A queue with deliveries that are due is checked again after this, in case they are not dispatched. */

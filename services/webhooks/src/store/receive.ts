@@ -3,16 +3,10 @@ import type { Sql } from '@agent-service/store';
 import { tenantName } from '@agent-service/work';
 import type { WebhookEvent } from '../domain/events.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
-import { distinctWebhooks, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
+import { distinctWebhooks, limitSharedWait, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
 
 /** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
 const checkNewAfterMs = 2_000;
-
-/**
- * How long events wait for a locked webhook. Short, because the relay that sends them waits as well, with those of other tenants behind it: it
- * sends the tenants of a failed batch apart, and retries the events of the one whose webhook stays locked.
- */
-const lockLimitMs = 200;
 
 interface Subscription extends WebhookKey {
   events: string[];
@@ -102,7 +96,8 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
     deliveries.map(({ eventType }) => eventType),
     toTimestamp(now),
   ]);
-  await sql(`select set_config('lock_timeout', $1, true)`, [String(lockLimitMs)]);
+  // Also for one tenant: the relay that sends the events waits as well, with those of other tenants behind it, and retries them.
+  await limitSharedWait(sql);
   await countDeliveries(sql, deliveries, now);
 }
 
