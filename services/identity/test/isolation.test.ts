@@ -189,3 +189,24 @@ test('changes of an administrator in the portal that wait for each other hold on
   expect(new Set(await Promise.all(changes))).toEqual(new Set(['none']));
   portal.close();
 }, 30_000);
+
+test('a locked time of use of one organization delays those of its own credentials only, and none is lost', async () => {
+  const readUses = async () => {
+    const { rows } = await observer.query<{ organization_id: string; recent: boolean }>(
+      "select organization_id, last_used_at > now() - interval '10 minutes' as recent from credential_uses where organization_id = any($1)",
+      [[busy.organizationId, honest.organizationId]],
+    );
+    return new Map(rows.map(({ organization_id, recent }) => [organization_id, recent]));
+  };
+  const tokens = [busy.liveApiKey, honest.liveApiKey];
+  await refusalsOf(...tokens);
+  await until('both uses are written', async () => (await readUses()).size === 2, 30_000);
+  await database.query("update credential_uses set last_used_at = now() - interval '1 hour'");
+  await database.query('begin');
+  await database.query('select 1 from credential_uses where organization_id = $1 for update', [busy.organizationId]);
+  expect(await refusalsOf(...tokens)).toEqual(['none', 'none']);
+  await until('the use of the other organization is written', async () => (await readUses()).get(honest.organizationId) === true, 30_000);
+  expect((await readUses()).get(busy.organizationId)).toBe(false);
+  await database.query('rollback');
+  await until('the use that waited is written', async () => (await readUses()).get(busy.organizationId) === true, 30_000);
+}, 120_000);

@@ -1,5 +1,6 @@
 import { processClock } from '@agent-service/runtime';
-import type { Store } from '@agent-service/store';
+import { classifyDatabaseFailure, type Store } from '@agent-service/store';
+import { runBatch } from '@agent-service/work';
 
 /** More credentials than are used between two flushes; the time of further ones is left out once. */
 const maxRecorded = 20_000;
@@ -19,12 +20,25 @@ interface Use {
 /** Remembers which credentials were used when, and writes that apart from authentication, which waits for no write. */
 export interface CredentialUses {
   record(credential: UsedCredential): void;
-  /** Writes some of the recorded uses; resolves to how many. */
+  /** Writes some of the recorded uses; resolves to how many. Those that cannot be written now, as with a locked row of one tenant, are kept. */
   flush(): Promise<number>;
 }
 
 export function createCredentialUses(store: Store): CredentialUses {
   const recorded = new Map<string, Use>();
+
+  async function write(uses: readonly [string, Use][]): Promise<void> {
+    await store.sql(recordUses, [
+      uses.map(([id]) => id),
+      uses.map(([, { organizationId }]) => organizationId),
+      uses.map(([, { usedAt }]) => new Date(usedAt).toISOString()),
+    ]);
+  }
+
+  function keep(uses: readonly [string, Use][]): void {
+    for (const [id, use] of uses) if (recorded.size < maxRecorded && !recorded.has(id)) recorded.set(id, use);
+  }
+
   return {
     record({ credentialId, organizationId }) {
       // The time of the write may be after the end of the credential, and would tell of a use that was refused.
@@ -32,14 +46,23 @@ export function createCredentialUses(store: Store): CredentialUses {
     },
     async flush() {
       const uses = [...recorded.entries().take(maxWritten)];
-      if (uses.length === 0) return 0;
       for (const [id] of uses) recorded.delete(id);
-      await store.sql(recordUses, [
-        uses.map(([id]) => id),
-        uses.map(([, { organizationId }]) => organizationId),
-        uses.map(([, { usedAt }]) => new Date(usedAt).toISOString()),
-      ]);
-      return uses.length;
+      let written = 0;
+      await runBatch(uses, async (batch, pending) => {
+        try {
+          await write(batch);
+          written += batch.length;
+          return 'done';
+        } catch (cause) {
+          const isSlow = classifyDatabaseFailure(cause) === 'slow';
+          if (isSlow && batch.length > 1) return 'halve';
+          keep(batch);
+          if (isSlow) return 'done';
+          keep(pending());
+          throw cause;
+        }
+      });
+      return written;
     },
   };
 }
