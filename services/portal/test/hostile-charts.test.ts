@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { maxRows, safeSpec } from '../web/src/ui/rich/chart-spec.ts';
+import { parse } from 'vega';
+import { compile, type TopLevelSpec } from 'vega-lite';
+import { callsOwnFunctionsOnly, maxRows, safeSpec } from '../web/src/ui/rich/chart-spec.ts';
 
 const remote = 'https://attacker.example';
 const script = 'javascript:alert(1)';
@@ -70,4 +72,46 @@ test('a chart multiplies neither its rows nor itself', () => {
   const bounded = sanitize({ transform: fold, encoding: { ...encoding, row: channel, column: channel, facet: channel } });
   expect(bounded?.spec['transform']).toEqual([{ fold: fields.slice(0, 20), as: ['k', 'v'] }]);
   expect(bounded?.spec['encoding']).toEqual(encoding);
+});
+
+/** True if the page draws the chart. */
+function isDrawn(spec: object): boolean {
+  const safe = sanitize(spec);
+  const { spec: written } = compile({ ...safe?.spec, data: { values: safe?.rows }, width: 200 } as unknown as TopLevelSpec);
+  return callsOwnFunctionsOnly(parse(written, undefined, { ast: true } as never));
+}
+
+const endless = 'length(sequence(0, 1e9))';
+
+test.each<[string, object]>([
+  ['a part of a filter', { transform: [{ filter: { and: [{ field: 'b', gt: 0 }, endless] } }] }],
+  ['the negation of a filter', { transform: [{ filter: { not: endless } }] }],
+  ['a date of a filter', { transform: [{ filter: { field: 'b', equal: { year: endless } } }] }],
+  ['a date of a list', { transform: [{ filter: { field: 'b', oneOf: [{ year: 2026, date: endless }] } }] }],
+  ['a date of an axis', { encoding: { ...encoding, x: { field: 'b', type: 'temporal', axis: { values: [{ year: endless }] } } } }],
+  ['a date in place of a column', { encoding: { ...encoding, x: { datum: { year: endless }, type: 'temporal' } } }],
+  ['a date of an order', { encoding: { ...encoding, x: { ...encoding.x, sort: [{ year: endless }] } } }],
+  ['the width of a mark', { mark: { type: 'bar', width: { band: endless } } }],
+  ['the offset of a mark', { mark: { type: 'bar', xOffset: endless } }],
+  ['a place in a band', { encoding: { ...encoding, x2: { field: 'b', bandPosition: endless } } }],
+  ['a number of any width', { mark: { type: 'bar', xOffset: "length(format(1, '999999999d'))" } }],
+  ['a change of the rows', { mark: { type: 'bar', xOffset: "setdata('source_0', [])" } }],
+  ['a pattern', { mark: { type: 'bar', xOffset: "test(/(a+)+$/, 'aaaa')" } }],
+])('a chart with an expression as %s is not drawn', (_, spec) => {
+  expect(isDrawn(spec)).toBe(false);
+});
+
+test('charts of rows are drawn: of all marks, with dates, bins, sums, layers and filters', () => {
+  const time = { field: 'a', type: 'temporal', timeUnit: 'yearmonth' };
+  const count = { aggregate: 'count', stack: 'normalize' };
+  const specs: object[] = [
+    ...['area', 'bar', 'boxplot', 'circle', 'line', 'point', 'rect', 'rule', 'square', 'tick', 'trail'].map((mark) => ({ mark })),
+    { mark: { type: 'arc', innerRadius: 40 }, encoding: { theta: encoding.y, color: encoding.x } },
+    { mark: { type: 'bar', tooltip: true, width: { band: 0.5 } }, encoding: { x: time, y: count, color: encoding.x } },
+    { mark: 'bar', encoding: { x: { field: 'b', bin: true }, y: count, color: { field: 'b', type: 'quantitative' } } },
+    { layer: [{ mark: 'bar' }, { mark: 'line' }, { mark: { type: 'text', dy: -4 }, encoding: { text: encoding.y } }], encoding },
+    { transform: [{ filter: { and: [{ field: 'a', timeUnit: 'year', equal: 2026 }, { not: { field: 'b', lt: 1 } }] } }] },
+    { transform: [{ filter: { field: 'a', range: [{ year: 2025, month: 'jan' }, { year: 2026 }] } }] },
+  ];
+  for (const spec of specs) expect({ spec, isDrawn: isDrawn(spec) }).toEqual({ spec, isDrawn: true });
 });

@@ -1,5 +1,6 @@
-// Specifications come from a model, which may be hostile or misled: only that which draws the rows in the specification itself is kept. There are no
-// expressions, so nothing is computed, and no number is kept that would make the library enumerate a million of something.
+// Specifications come from a model, which may be hostile or misled: only that which draws the rows in the specification itself is kept, without
+// expressions, and without numbers that would make the library enumerate a million of something. The library writes parts of a specification,
+// such as dates and widths, into expressions of its own, so these are checked once it has written them.
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface JsonObject {
@@ -132,3 +133,30 @@ function clean(value: Json, depth: number): Json {
 }
 
 const boundedCount = (value: Json) => (typeof value === 'number' ? Math.min(value, largestCount) : value);
+
+/** The functions that the library calls in its own expressions. None costs more than its arguments are long, and none changes or reads anything but the chart. */
+const ownFunctions = new Set(
+  [
+    'abs bandwidth ceil clamp domain floor flush gradient indexof inrange isArray isBoolean isDate isDefined isFinite isNumber isObject isString',
+    'isValid join length lerp max min pow range round scale span sqrt time timeFormat timeUnitSpecifier toBoolean toDate toNumber toString utcFormat',
+    'datetime year quarter month date week day dayofyear hours minutes seconds milliseconds',
+    'utc utcyear utcquarter utcmonth utcdate utcweek utcday utcdayofyear utchours utcminutes utcseconds utcmilliseconds',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** A number may be padded to any width. */
+const longestNumberFormat = 4;
+
+/** True if the expressions in a parsed chart call only what the library calls itself. A call in them may be a text of the specification. */
+export function callsOwnFunctionsOnly(node: unknown): boolean {
+  if (typeof node !== 'object' || node === null) return true;
+  const { type, callee, arguments: inputs } = node as { type?: unknown; callee?: { name?: unknown }; arguments?: { value?: unknown }[] };
+  if (type === 'CallExpression' && !isOwnCall(String(callee?.name), inputs?.[1]?.value)) return false;
+  return Object.values(node).every(callsOwnFunctionsOnly);
+}
+
+/** Those of marks begin with an underscore. */
+const isOwnCall = (name: string, numberFormat: unknown): boolean =>
+  name === 'format'
+    ? typeof numberFormat === 'string' && numberFormat.length <= longestNumberFormat
+    : ownFunctions.has(name.replace(/^_/, ''));

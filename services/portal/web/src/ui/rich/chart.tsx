@@ -3,7 +3,7 @@ import { type Config, loader as createLoader, parse, View } from 'vega';
 import { expressionInterpreter } from 'vega-interpreter';
 import { compile, type TopLevelSpec } from 'vega-lite';
 import { ChartData } from './chart-data.tsx';
-import { safeSpec } from './chart-spec.ts';
+import { callsOwnFunctionsOnly, safeSpec } from './chart-spec.ts';
 
 const height = 260;
 const colors = [1, 2, 3, 4, 5, 6].map((index) => `var(--chart-${index})`);
@@ -96,6 +96,7 @@ function draw(element: HTMLElement, { spec, rows }: NonNullable<ReturnType<typeo
   const compiled = compile(sized as unknown as TopLevelSpec, { logger: silent as never, config: { ...config, ...axis } as never });
   // With `ast` the parser keeps expressions as trees for the interpreter.
   const runtime = parse(compiled.spec, undefined, { ast: true } as never);
+  if (!callsOwnFunctionsOnly(runtime)) throw new Error('The specification holds an expression.');
   const view = new View(runtime, {
     expr: expressionInterpreter,
     loader: lockedLoader() as never,
