@@ -25,6 +25,29 @@ test('after a clock that was ahead was set back, identifiers have the right time
   expect(newId('msg', now - 5_000) > next).toBe(true);
 });
 
+test('an identifier does not tell those that were made beside it', () => {
+  const digits = '0123456789abcdefghjkmnpqrstvwxyz';
+  const numberOf = (id: string) => [...id.slice('conv_'.length)].reduce((sum, digit) => sum * 32n + BigInt(digits.indexOf(digit)), 0n);
+  const now = Date.now();
+  const numbers = Array.from({ length: 1_000 }, () => numberOf(newId('conv', now)));
+  const distances = numbers.slice(1).map((number, index) => number - (numbers[index] as bigint));
+  // A neighbor is one of about 2 ** 60 numbers.
+  expect(distances.filter((distance) => distance < 2n ** 40n)).toEqual([]);
+  expect(new Set(distances).size).toBe(distances.length);
+});
+
+test('more identifiers than one millisecond has places for are in order as well', () => {
+  const now = Date.now();
+  let before = newId('evt', now);
+  let isInOrder = true;
+  for (let count = 0; count < 32 ** 4; count += 1) {
+    const id = newId('evt', now);
+    isInOrder &&= id > before && id.length === before.length;
+    before = id;
+  }
+  expect([isInOrder, decodeTime(before.slice('evt_'.length).toUpperCase())]).toEqual([true, now + 1]);
+});
+
 const letters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 const random = fc.string({ unit: fc.constantFrom(...letters), minLength: 32, maxLength: 32 });
 const environment = fc.constantFrom('live' as const, 'test' as const);
