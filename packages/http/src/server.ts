@@ -28,7 +28,7 @@ const parserCodes: Record<string, PublicErrorCode> = {
 
 /** Node's server with bounds on everything a client can make it wait for, and our error body even for what is not HTTP. */
 export function createHttpServer(listener: RequestListener): Server {
-  // No route depends on the Host header, and Node's own answer to a missing one has no body.
+  // Only pages need a Host header, and Node's own answer to a missing one has no body.
   const options = { maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false };
   const server = createServer(options, boundPipelining(listener));
   // Node would drop further headers, perhaps a second Authorization. The pipeline refuses requests with too many.

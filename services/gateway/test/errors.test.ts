@@ -231,7 +231,7 @@ describe('query parameters', () => {
 });
 
 describe('ambiguous headers', () => {
-  test.each(['Authorization', 'Idempotency-Key'])('%s sent twice is 400, also with the same value', async (name) => {
+  test.each(['Authorization', 'Idempotency-Key', 'Host'])('%s sent twice is 400, also with the same value', async (name) => {
     const value = name === 'Authorization' ? `Bearer ${token}` : 'once';
     for (const [method, path, credential] of [
       ['GET', '/v1/users', name === 'Authorization' ? '' : `Authorization: Bearer ${token}\r\n`],

@@ -4,8 +4,9 @@ import { ServiceError } from '@agent-service/contracts';
 /** More than any caller needs. Reading a header costs processor time even if it is short. */
 const maxHeaders = 200;
 
-/** Makes a check that refuses a request which two parts of a system could read differently: one of these headers stands in it twice, for example. */
-export function createAmbiguityCheck(singleHeaders: readonly string[]): (request: IncomingMessage) => void {
+/** Makes a check that refuses a request which two parts of a system could read differently: Host or one of these headers stands in it twice, for example. */
+export function createAmbiguityCheck(headersOfRoutes: readonly string[]): (request: IncomingMessage) => void {
+  const singleHeaders = ['Host', ...headersOfRoutes];
   const lowerCase = singleHeaders.map((name) => name.toLowerCase());
   const lengths = new Set(singleHeaders.map(({ length }) => length));
 
