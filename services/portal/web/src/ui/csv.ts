@@ -1,20 +1,15 @@
-/** A cell that begins like a formula would be run by a spreadsheet. */
-const formula = /^[=+\-@\t\r]/;
+/**
+ * A spreadsheet would run a cell that begins like a formula. In many countries it divides cells at semicolons, also within quotes that do not
+ * begin one of its own cells, so that a part behind a semicolon is a cell as well.
+ */
+const formula = /(^|[;\t\r\n])(?=[\s"]*[=+\-@]|\t|\r)/g;
 
 function cellOf(value: unknown): string {
   const text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-  const safe = typeof value !== 'number' && formula.test(text) ? `'${text}` : text;
+  const safe = typeof value === 'number' ? text : text.replaceAll(formula, "$1'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** Rows of a CSV file, with the names of the columns first. */
 export const toCsv = (names: readonly string[], rows: readonly (readonly unknown[])[]): string =>
   [names, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
-
-/** Saves a text as a file of the user's. */
-export function download(name: string, type: string, parts: string[]) {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  const link = Object.assign(document.createElement('a'), { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}

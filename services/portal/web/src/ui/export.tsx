@@ -4,7 +4,7 @@ import { pause } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { readAll } from '../api/lists.ts';
 import { Button } from './button.tsx';
-import { download, toCsv } from './csv.ts';
+import { toCsv } from './csv.ts';
 import { notify, notifyFailure } from './feedback.tsx';
 import { formatNumber } from './format.tsx';
 
@@ -28,6 +28,14 @@ async function whenAllowed<T>(read: () => Promise<T>, signal: AbortSignal): Prom
     await pause(seconds * 1_000, signal);
     return await whenAllowed(read, signal);
   }
+}
+
+/** Saves a text as a file of the user's. */
+function download(name: string, type: string, parts: string[]) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 /** Reads every page of a list into a CSV file, and shows how far it is. */
