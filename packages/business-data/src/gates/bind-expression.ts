@@ -6,6 +6,7 @@ import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from './tree.ts'
 import {
   isAccumulating,
   requireBoundedComparison,
+  requireShortQuery,
   requireValueLength,
   sizeOfArithmetic,
   sizeOfCall,
@@ -150,7 +151,7 @@ function bindAggregate(fields: Tree, context: Context, binder: Binder): number {
 const comparing = new Set('= <> != < > <= >= ~~ !~~ ~~* !~~* ~* !~ !~* ^@ @> <@ ? ?| ?& @? @@ && <-> -|- <<= >>='.split(' '));
 
 /** Operators that compare each part of one side with all parts of the other, and cannot be interrupted. */
-const matching = new Set('~~ !~~ ~~* !~~* @> <@ &&'.split(' '));
+const matching = new Set('~~ !~~ ~~* !~~* @> <@ && ?| ?& -'.split(' '));
 
 const containing = new Set(['&&', '@>', '<@']);
 
@@ -174,6 +175,7 @@ function bindOperator({ kind, name, lexpr, rexpr }: Tree, context: Context, bind
   // The type may be a domain over a geometric type, whose operators cannot be stopped, and whose `+` makes it longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
   if (operator === '@?' || (operator === '@@' && (isText(rexpr) || binder.mayBeJsonpath()))) sizeOfPath(rexpr, left);
+  if (operator === '@@') requireShortQuery(operator, right);
   if (matching.has(operator)) requireBoundedComparison(operator, left, right);
   if (containing.has(operator) && binder.collection.isUsed && ![lexpr, rexpr].some((side) => isBounded(side, context)))
     throw new Refusal(`One side of ${operator} must be a column of a table or a literal: collected values may become too long.`);

@@ -94,6 +94,9 @@ function createChecks(countRelation: () => void): Checks {
       requireName(fields['names'], allowedTypes, 'The type');
       requireBoundedType(fields);
     },
+    ColumnDef: refuseQueryType,
+    JsonTableColumn: refuseQueryType,
+    JsonOutput: refuseQueryType,
     RangeVar: countRelation,
     RangeTableSample: (fields) => {
       requireName(fields['method'], samplingMethods, 'The sampling method');
@@ -110,6 +113,12 @@ function createChecks(countRelation: () => void): Checks {
     },
   };
   return new Map(Object.entries(checks));
+}
+
+/** A cast bounds the text that it reads as a tsquery. In these places the text is a part of a JSON document. */
+function refuseQueryType({ typeName }: Tree): void {
+  if (isTree(typeName) && namesOf(typeName['names'])?.at(-1) === 'tsquery')
+    throw new Refusal('The type "tsquery" is available in casts only.');
 }
 
 const samplingMethods = new Set(['bernoulli', 'system']);

@@ -122,10 +122,16 @@ test.each([
   "select ltrim(x, x) from (select repeat(repeat('a', 100), 1000) as x) s",
   "select strpos(x, x), x like x from (select repeat(repeat('a', 100), 1000) as x) s",
   "select string_to_array(x, null) && string_to_array(x, null) from (select repeat(repeat('a', 100), 1000) as x) s",
+  "select x ?| y from (select to_jsonb(string_to_array(repeat('a,', 9000), ',')) as x, string_to_array(repeat('b,', 9000), ',') as y) s",
+  "select x ?& y from (select to_jsonb(string_to_array(repeat('a,', 9000), ',')) as x, string_to_array(repeat('a,', 9000), ',') as y) s",
+  "select x - y from (select to_jsonb(string_to_array(repeat('a,', 9000), ',')) as x, string_to_array(repeat('b,', 9000), ',') as y) s",
   'select x && y from (select array_agg(n) as x, array_agg(-n) as y from generate_series(1, 1000000) n) s',
   'select array_agg(n) @> array(select -n from generate_series(1, 1000000) n) from generate_series(1, 1000000) n',
   'select normalize(repeat(chr(769) || chr(803), 9000))',
   "select jsonb_pretty((repeat('[', 5000) || repeat(']', 5000))::jsonb)",
+  "select to_tsvector(a) @@ repeat(repeat('ab ', 1000), 300)::tsquery from t",
+  "select '{}'::tsquery[] = ('{' || repeat(repeat('ab|', 1000), 60) || 'ab}')::tsquery[]",
+  "select a @@ repeat(repeat('ab ', 1000), 60) from t",
 ])('text that may grow without limit is refused: %s', (text) => {
   expect(() => passGates(text, scope)).toThrow(/too long|must be a literal|must add up to|number, not an argument/);
 });
@@ -137,6 +143,9 @@ test.each([
   ['select array_to_string(string_to_array(a, null), a) from t', '"left"(a, 1000)'],
   ["select replace(a, 'a', 1e100000::text) from t", '"left"(1e100000::text, 1000)'],
   ['select replace(a, id, left(a, -1)) from t', '"left"("left"(a, -1), 1000)'],
+  ['select plainto_tsquery(a) from t', 'plainto_tsquery("left"(a, 1000))'],
+  ["select phraseto_tsquery('simple', repeat(repeat('ab ', 1000), 300))", '1000), 300), 1000))'],
+  ["select to_tsquery(repeat(a, 9)), websearch_to_tsquery('english', a) from t", 'websearch_to_tsquery(\'english\', "left"(a, 1000))'],
   ["select repeat('x', length(a)) from t", 'int4smaller(length(a), 1000)'],
   ["select rpad(a, length(repeat(a, length(a))) + 3, '.') from t", 'int4smaller(length(a), 1000)'],
   ["select 1 from t group by repeat(a, length(id)) having repeat(a, length(id)) > ''", 'int4smaller(length(id), 1000)'],
@@ -162,6 +171,14 @@ test.each([
   "select diameter('<(0,0),1>')",
 ])('shapes, whose operators cannot be stopped, are refused: %s', (text) => {
   expect(() => passGates(text, scope)).toThrow(/is not available here/);
+});
+
+test.each([
+  `select q from json_to_record('{"q": "a"}') as r(q tsquery)`,
+  `select json_value('{"q": "a"}', '$.q' returning tsquery)`,
+  `select q from json_table('{"q": "a"}', '$' columns (q tsquery)) j`,
+])('a tsquery, whose reading cannot be stopped, is no part of a document: %s', (text) => {
+  expect(() => passGates(text, scope)).toThrow('The type "tsquery" is available in casts only.');
 });
 
 test('collected values are compared with columns of tables and literals', () => {

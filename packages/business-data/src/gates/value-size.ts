@@ -46,6 +46,11 @@ const resultSizes: ReadonlyMap<string, Size> = new Map<string, Size>([
   ['concat_ws', ({ sizes: [separator = 0, ...rest] }) => sum(rest) + Math.max(0, rest.length - 1) * separator],
   ['format', sizeOfFormat],
   ['ts_headline', sizeOfHeadline],
+  // Each word has quotes and an operator, and a word with a hyphen is followed by its parts.
+  ...['to_tsquery', 'plainto_tsquery', 'phraseto_tsquery', 'websearch_to_tsquery'].map((name): [string, Size] => [
+    name,
+    (call) => 5 * lengthAt(call, call.args.length - 1),
+  ]),
   // Quotes and backslashes are doubled.
   ...['quote_literal', 'quote_nullable', 'quote_ident'].map((name): [string, Size] => [name, times(2)]),
   ...['encode', 'to_char', 'normalize'].map((name): [string, Size] => [name, times(4)]),
@@ -104,6 +109,15 @@ function requireBoundedWork(name: string, [first = 0, second = 0]: readonly numb
 /** Keeps work that cannot be interrupted below a second. */
 export function requireBoundedComparison(what: string, left: number, right: number): void {
   if (left * right > maxComparisons) throw new Refusal(`The values compared by ${what} may become too long.`);
+}
+
+/** Characters of a text that becomes a tsquery: the time grows with the square of its words. */
+const maxQueryLength = 25_000;
+
+/** Bounds a text that PostgreSQL reads as a tsquery, which it cannot interrupt. The functions that do so cut their text. */
+export function requireShortQuery(what: string, size: number): void {
+  if (size > maxQueryLength)
+    throw new Refusal(`The text that ${what} reads as a query may become too long, more than ${maxQueryLength} characters.`);
 }
 
 const maxCollectedTotal = 15_000;
@@ -193,6 +207,7 @@ const padded = new Set(['bpchar', 'char', 'bit']);
 export function sizeOfCast({ arg, typeName }: Tree, size: number): number {
   if (!isTree(typeName)) return size;
   const name = typeNameOf(typeName);
+  if (name === 'tsquery') requireShortQuery('a cast to tsquery', size);
   const length = padded.has(name) ? (integerOf(listOf(typeName['typmods'])[0]) ?? 1) : 0;
   const elements = listOf(typeName['arrayBounds']).length > 0 ? Math.max(1, size) : 1;
   const doubled = textual.has(name) && fieldsOf(arg, 'A_Const') === undefined ? 2 * size : size;
