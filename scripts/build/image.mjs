@@ -68,7 +68,8 @@ async function makeCompileCache() {
 function load(file, cache, owner) {
   return new Promise((resolve, reject) => {
     const program = 'import(process.argv[1]).finally(() => process.exit())';
-    const child = spawn(process.execPath, ['-e', program, file], { env: { NODE_COMPILE_CACHE: cache }, stdio: 'ignore', ...owner });
+    const options = [...process.execArgv, '-e', program, file];
+    const child = spawn(process.execPath, options, { env: { NODE_COMPILE_CACHE: cache }, stdio: 'ignore', ...owner });
     const timer = setTimeout(() => child.kill('SIGKILL'), loadLimitMs);
     child.once('error', reject);
     child.once('exit', (_code, signal) => {

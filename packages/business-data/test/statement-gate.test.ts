@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from '@agent-service/local/host/waiting';
+import { nodeOptions } from '@agent-service/runtime/config';
 import { testFolder } from '@agent-service/testkit';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveScope } from '../src/scope/resolve-scope.ts';
@@ -81,6 +82,13 @@ async function countUndisturbed(gate: StatementGate, lost: readonly string[], wo
   }
   return counts;
 }
+
+test('the first statements of a process take little memory', async () => {
+  const script = fileURLToPath(new URL('./support/peak-memory.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, script]);
+  process.stderr.write(`the peak of memory was ${stdout} MB\n`);
+  expect(Number(stdout)).toBeLessThan(250);
+}, 60_000);
 
 test.each([
   ['loop', 'timeout'],

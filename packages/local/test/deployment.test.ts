@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
+import { nodeOptions } from '@agent-service/runtime/config';
 import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
@@ -108,6 +109,12 @@ describe('docker-compose.yml', () => {
   test('setup writes the settings of every process into a volume of its own', () => {
     for (const { name } of catalogue) expect(services['setup']?.volumes).toContain(`${name}-settings:/config/${name}`);
   });
+});
+
+test('the image runs its processes, and makes their compiled code, with the options of npm start', () => {
+  const dockerfile = readFileSync(join(repositoryRoot, 'deploy', 'Dockerfile'), 'utf8');
+  expect(dockerfile).toContain(`ENTRYPOINT ${JSON.stringify(['node', ...nodeOptions, '/app/entrypoint.mjs']).replaceAll(',', ', ')}`);
+  expect(dockerfile).toContain(`RUN node ${nodeOptions.join(' ')} scripts/build/image.mjs /image`);
 });
 
 describe('setup and migrate', () => {

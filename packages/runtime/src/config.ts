@@ -118,5 +118,8 @@ export type ProcessConfig = z.output<typeof schema>;
 /** With this argument a process loads its code, waits for a message of its supervisor before it starts, and says when it has started. */
 export const supervised = '--supervised';
 
-/** Every process runs with these. V8 discards compiled code eight seconds after a load otherwise; `releaseMemoryWhenIdle` does so later. */
-export const nodeOptions = ['--no-memory-reducer'];
+/**
+ * Every process runs with these. V8 would discard compiled code eight seconds after a load, which `releaseMemoryWhenIdle` does later, and would
+ * optimize PostgreSQL's parser in WebAssembly, for which it takes 540 MB once and a second of processor time (docs/decisions/0150).
+ */
+export const nodeOptions = ['--no-memory-reducer', '--liftoff-only'];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { readConfig, setting } from '@agent-service/runtime/config';
+import { nodeOptions, readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
 import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
@@ -71,7 +71,7 @@ async function migrate(service: string, url: string | undefined, ownerUrl: strin
     ownBuild === undefined ? resolve(repositoryRoot, 'services', service, 'src', 'migrate.ts') : join(ownBuild, `${service}-migrate.js`);
   const { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS } = environment;
   const inherited = { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS };
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...nodeOptions, entry], {
     env: { ...inherited, DATABASE_URL: url, ...(ownerUrl !== undefined && { DATABASE_OWNER_URL: ownerUrl }) },
     stdio: 'inherit',
   });

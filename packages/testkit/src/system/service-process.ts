@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort } from '@agent-service/local/host/ports';
+import { nodeOptions } from '@agent-service/runtime/config';
 import { machineEnvironment, mainFileOf } from '../infrastructure/settings.ts';
 import { until } from '../until.ts';
 
@@ -64,7 +65,7 @@ export async function serviceProcess(service: string, settings: Readonly<Record<
     opsUrl,
     async start(faults = []) {
       // Through the channel it learns that this process has ended. Jest's main process waits for all that hold its workers' output.
-      const life = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      const life = spawn(process.execPath, [...nodeOptions, main], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
       child = life;
       await (faults === 'alive' ? untilAlive() : untilFaults(faults));
     },
