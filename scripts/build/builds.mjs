@@ -16,7 +16,7 @@ export async function makeAtOnce(folder, make) {
 }
 
 /** A build takes seconds. */
-const longestBuildMs = 3_600_000;
+const maxBuildMs = 3_600_000;
 
 /**
  * Removes all but the builds used last, and the drafts of processes that were killed. A process that still runs from an older build could no
@@ -28,7 +28,7 @@ export function removeOldBuilds(cache, retained) {
       .filter((entry) => entry.isDirectory() && pattern.test(entry.name))
       .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }));
   const builds = folders(/^[0-9a-f]{16}$/).sort((a, b) => b.usedAt - a.usedAt);
-  const drafts = folders(/^[0-9a-f]{16}\.\d+$/).filter(({ usedAt }) => usedAt < Date.now() - longestBuildMs);
+  const drafts = folders(/^[0-9a-f]{16}\.\d+$/).filter(({ usedAt }) => usedAt < Date.now() - maxBuildMs);
   for (const { path } of [...builds.slice(retained), ...drafts]) rmSync(path, { recursive: true, force: true });
 }
 

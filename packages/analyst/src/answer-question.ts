@@ -16,7 +16,7 @@ import { type Data, type Rows, type Tool, toolData, type Unreadable } from './to
 /** The end of every answer, so that no reader mistakes it for that of a language model. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
 
-const longestMessage = 4_000;
+const maxMessageLength = 4_000;
 
 export interface Question {
   readonly message: string;
@@ -51,7 +51,7 @@ export async function answerQuestion(question: Question, signal: AbortSignal): P
   return { content: signed(reply, question.output.format), outcome, ...(result && { result }) };
 }
 
-const cut = (message: string): string => message.slice(0, longestMessage);
+const cut = (message: string): string => message.slice(0, maxMessageLength);
 
 /** An answer in JSON is one block and nothing else. */
 const signed = ({ text, members }: Reply, format: Output['format']): string =>

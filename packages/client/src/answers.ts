@@ -222,10 +222,10 @@ async function readUntilEnded(
 ): Promise<ReadMessage> {
   const endsAt = performance.now() + waitMs;
   // A request that waits as long as its own time limit would never get its answer; one without room for a second does not wait.
-  const longestSeconds = Math.min(waitSeconds, Math.floor((call.timeoutMs ?? client.timeoutMs) / 2_000));
+  const maxSeconds = Math.min(waitSeconds, Math.floor((call.timeoutMs ?? client.timeoutMs) / 2_000));
   for (;;) {
     const leftMs = endsAt - performance.now();
-    const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil(leftMs / 1_000)));
+    const seconds = Math.min(maxSeconds, Math.max(1, Math.ceil(leftMs / 1_000)));
     const askedAt = performance.now();
     const { data } = await client.get('/v1/agents/{agent_id}/messages/{message_id}', {
       ...call,

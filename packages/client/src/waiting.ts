@@ -1,8 +1,8 @@
 import { TimeoutError } from './errors.ts';
 
 /** Timers fire at once for longer times, such as Infinity. */
-const longestMs = 2 ** 31 - 1;
-const startTimer = (run: () => void, ms: number) => setTimeout(run, Math.min(ms, longestMs));
+const maxTimerMs = 2 ** 31 - 1;
+const startTimer = (run: () => void, ms: number) => setTimeout(run, Math.min(ms, maxTimerMs));
 
 /** Resolves after the time, or rejects with the reason of the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 
 /** Bounds of RFC 5321 and of names in the DNS, which `z.email()` leaves out. */
-const [longestEmail, longestLocalPart, longestLabel] = [254, 64, 63];
+const [maxEmailLength, maxLocalPartLength, maxLabelLength] = [254, 64, 63];
 
 /** True for an address that mail can be sent to. */
 export function isEmailAddress(value: string): boolean {
-  if (value.length > longestEmail || !z.email().safeParse(value).success) return false;
+  if (value.length > maxEmailLength || !z.email().safeParse(value).success) return false;
   const [localPart = '', domain = ''] = value.split('@');
-  return localPart.length <= longestLocalPart && domain.split('.').every((label) => label.length <= longestLabel && !label.endsWith('-'));
+  return (
+    localPart.length <= maxLocalPartLength && domain.split('.').every((label) => label.length <= maxLabelLength && !label.endsWith('-'))
+  );
 }
 
 /** For documents: the pattern of text that PostgreSQL can hold. Lone surrogates, which it can't hold either, are no Unicode text. */

@@ -99,7 +99,7 @@ function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (end
   };
 }
 
-const longestPiece = 80;
+const maxPieceLength = 80;
 const builtIn = 'built-in';
 
 /** The analyst as a provider: it answers where no language model is configured, and in the `test` environment. */
@@ -129,4 +129,4 @@ const inputTokens = ({ instructions, context, history, message }: ModelRequest):
   [instructions, context, ...history.map(({ content }) => content), message].reduce((sum, text) => sum + estimateTokens(text), 0);
 
 /** Pieces that end at whole characters. */
-const piecesOf = (content: string): string[] => content.match(new RegExp(`[\\s\\S]{1,${longestPiece}}`, 'gu')) ?? [];
+const piecesOf = (content: string): string[] => content.match(new RegExp(`[\\s\\S]{1,${maxPieceLength}}`, 'gu')) ?? [];

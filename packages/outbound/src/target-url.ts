@@ -2,7 +2,7 @@ import { type IpNetwork, parseIp } from './ip-network.ts';
 import type { Resolve } from './name-lookup.ts';
 import { isReachable } from './reachable-address.ts';
 
-const longestUrl = 2_048;
+const maxUrlLength = 2_048;
 
 /** Names that are resolved only inside a machine or network. */
 const localNames =
@@ -35,7 +35,7 @@ export function checkUrl(text: string, allowed: readonly IpNetwork[]): UrlCheck 
 }
 
 function spellingFault(text: string): string | undefined {
-  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
+  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
   // Refuse characters that the parser drops or rewrites silently, so that the URL is what it looks like.
   if (/[\s\\]/.test(text) || hasControls(text)) return 'must not contain spaces, control characters or backslashes';
   if (!/^https:\/\/[^/?#]/i.test(text)) return 'must be a URL that begins with https:// and names a host';

@@ -10,7 +10,7 @@ test('attempts follow each other after the policy’s pauses until one succeeds'
   const pauses: number[] = [];
   const retried: number[] = [];
   const result = await retry(failTimes(3), {
-    pauseAfter: createBackoff({ firstMs: 100, longestMs: 300 }),
+    pauseAfter: createBackoff({ firstMs: 100, maxMs: 300 }),
     sleep: async (ms) => pauses.push(ms) > 0,
     onRetry: (failures) => retried.push(failures),
   });
@@ -28,6 +28,6 @@ test('a final failure is thrown at once, and an aborted signal ends the pauses w
 });
 
 test('jitter adds at most its share', () => {
-  const backoff = createBackoff({ firstMs: 100, longestMs: 1_000, factor: 3, jitter: 0.5, random: () => 1 });
+  const backoff = createBackoff({ firstMs: 100, maxMs: 1_000, factor: 3, jitter: 0.5, random: () => 1 });
   expect([1, 2, 3, 4].map(backoff)).toEqual([150, 450, 1_350, 1_500]);
 });

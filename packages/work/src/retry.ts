@@ -27,7 +27,7 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, policy: Re
 
 export interface Backoff {
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** Each pause is this many times the one before. */
   readonly factor?: number;
   /** Share of the pause that is added at random, so that processes which failed together do not retry together. */
@@ -35,7 +35,7 @@ export interface Backoff {
   readonly random?: () => number;
 }
 
-/** Pauses that grow from `firstMs` to `longestMs`. */
-export function createBackoff({ firstMs, longestMs, factor = 2, jitter = 0, random = Math.random }: Backoff): (failures: number) => number {
-  return (failures) => Math.min(longestMs, firstMs * factor ** (failures - 1)) * (1 + jitter * random());
+/** Pauses that grow from `firstMs` to `maxMs`. */
+export function createBackoff({ firstMs, maxMs, factor = 2, jitter = 0, random = Math.random }: Backoff): (failures: number) => number {
+  return (failures) => Math.min(maxMs, firstMs * factor ** (failures - 1)) * (1 + jitter * random());
 }

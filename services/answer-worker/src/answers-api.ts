@@ -139,7 +139,7 @@ export const isTemporary = ({ definition: { http, type } }: ServiceError): boole
   (http >= serverFault && type !== 'provider') || http === tooManyRequests;
 
 /** Pauses that grow to between half a second and a second. */
-const pauseAfter = createBackoff({ firstMs: 25, longestMs: 500, jitter: 1 });
+const pauseAfter = createBackoff({ firstMs: 25, maxMs: 500, jitter: 1 });
 
 interface RetryOptions {
   readonly now: () => number;

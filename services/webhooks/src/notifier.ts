@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer';
 import { claimNotice, type NoticeRow, removeNotice } from './store/notices.ts';
 import { toMs } from './store/queue.ts';
 
-const pauseAfter = createBackoff({ firstMs: 60_000, longestMs: 3_600_000 });
+const pauseAfter = createBackoff({ firstMs: 60_000, maxMs: 3_600_000 });
 const abandonedAfterMs = 3 * 24 * 3_600_000;
 
 interface NotifierOptions {

@@ -38,7 +38,7 @@ export interface Vocabulary {
   readonly columnsOf: ReadonlyMap<string, readonly ColumnMeaning[]>;
 }
 
-const longestPhrase = 6;
+const maxPhraseWords = 6;
 
 /** Everything that the words of a question can name in these data. */
 export function vocabularyOf(schema: Schema, index: ValueIndex): Vocabulary {
@@ -89,7 +89,7 @@ const nothing = { tags: [], tables: [], columns: [], days: [], values: [], conce
 const periodTile = (words: readonly Word[], at: number, period: Period): Tile => ({ ...nothing, at, words, period });
 
 function longestTile(words: readonly Word[], at: number, vocabulary: Vocabulary, end: number): Tile {
-  for (let length = Math.min(longestPhrase, words.length - at, end - at); length > 1; length -= 1) {
+  for (let length = Math.min(maxPhraseWords, words.length - at, end - at); length > 1; length -= 1) {
     const tile = tileOf(words.slice(at, at + length), at, vocabulary);
     if (hasMeaning(tile)) return tile;
   }

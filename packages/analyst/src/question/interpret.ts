@@ -25,7 +25,7 @@ export interface Interpretation {
   readonly why: boolean;
 }
 
-const longestQuestion = 60;
+const maxWords = 60;
 const maxTurns = 10;
 const maxCandidates = 200;
 
@@ -58,7 +58,7 @@ export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
   const { schema, index } = vocabulary;
-  const tiles = tilesOf(wordsOf(text).slice(0, longestQuestion), vocabulary, previous?.span?.period);
+  const tiles = tilesOf(wordsOf(text).slice(0, maxWords), vocabulary, previous?.span?.period);
   const alone = bestOf(
     candidatesOf(tiles, vocabulary)
       .slice(0, maxCandidates)

@@ -202,7 +202,7 @@ interface EndOptions {
 const maxWaitMs = 600_000;
 /** After this time without an answer the session counts as ended: the database is unreachable, or the login no longer exists. */
 const maxSilenceMs = 30_000;
-const pauseAfter = createBackoff({ firstMs: 50, longestMs: 2_000 });
+const pauseAfter = createBackoff({ firstMs: 50, maxMs: 2_000 });
 
 const startedAt = `pg_catalog.to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS.US')`;
 

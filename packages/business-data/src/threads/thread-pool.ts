@@ -32,7 +32,7 @@ interface ThreadPool {
 /** V8 ends a thread at its next safe point, which a thread without memory may reach only after minutes. */
 const endingMs = 2_000;
 const maxEnding = 2;
-const pauseAfter = createBackoff({ firstMs: 100, longestMs: 5_000 });
+const pauseAfter = createBackoff({ firstMs: 100, maxMs: 5_000 });
 
 export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, onLost }: ThreadPoolOptions): ThreadPool {
   const all = new Set<GateThread>();

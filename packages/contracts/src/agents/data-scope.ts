@@ -8,19 +8,19 @@ export interface TableScope {
 }
 
 /** PostgreSQL cuts longer names, so a longer one names nothing. */
-const longestNameBytes = 63;
+const maxNameBytes = 63;
 /** A UTF-16 unit has at most so many bytes in UTF-8. */
 const maxBytesOfUnit = 3;
 const maxColumns = 1_600;
 const maxNames = 2;
-const longestEntry = 32_000;
+const maxEntryLength = 32_000;
 
 /**
  * Reads `orders`, `orders(id, total)`, `sales.orders` and `"Order items"("unit price")`. As in SQL, a name without quotes is meant in
  * lower case. Undefined for everything else.
  */
 export function parseTableScope(text: string): TableScope | undefined {
-  if (text.length > longestEntry) return undefined;
+  if (text.length > maxEntryLength) return undefined;
   const reader = readerOf(text);
   const names = nameList(reader, '.', maxNames);
   if (!names) return undefined;
@@ -94,8 +94,8 @@ function readerOf(text: string): Reader {
 /** A scope may hold 200,000 names, and encoding costs more than all else about them: only those are encoded whose length does not tell. */
 function isShortEnough(name: string): boolean {
   const { length } = name;
-  if (length > longestNameBytes) return false;
-  return length * maxBytesOfUnit <= longestNameBytes || utf8.encode(name).byteLength <= longestNameBytes;
+  if (length > maxNameBytes) return false;
+  return length * maxBytesOfUnit <= maxNameBytes || utf8.encode(name).byteLength <= maxNameBytes;
 }
 
 function nameList(reader: Reader, separator: string, max: number): string[] | undefined {

@@ -5,7 +5,7 @@ import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
 
-const longestMs = 30_000;
+const maxTimeMs = 30_000;
 
 interface ReceivedCall {
   readonly caller: Caller;
@@ -36,7 +36,7 @@ export class Call implements CallContext {
     this.voucher = voucher;
     this.requestedOnce = requestedOnce;
     const leftMs = Number(grpc.getDeadline()) - Date.now() - ageMs;
-    this.expiresAt = performance.now() + Math.min(leftMs, longestMs);
+    this.expiresAt = performance.now() + Math.min(leftMs, maxTimeMs);
   }
 
   /** Throws when the caller has stopped waiting: it was told that the call failed, so the call must have no effect afterwards. */

@@ -55,8 +55,8 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   const call = (methodName: string, definition: MethodDefinition<object, object>) => {
     const { path, requestSerialize, responseDeserialize } = definition;
     const method = { path, requestSerialize, responseDeserialize, isRead: isRead(definition), isRepeatable: isRepeatable(definition) };
-    const longestMs = timeoutOf(name, methodName);
-    return (request: object, { timeoutMs = longestMs, waitAt }: CallOptions = {}) => unary(calling, method, request, { timeoutMs, waitAt });
+    const maxTimeMs = timeoutOf(name, methodName);
+    return (request: object, { timeoutMs = maxTimeMs, waitAt }: CallOptions = {}) => unary(calling, method, request, { timeoutMs, waitAt });
   };
   const client = {
     ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),

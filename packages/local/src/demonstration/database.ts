@@ -33,7 +33,7 @@ interface Rights {
  * An administrator that may not create databases gets a schema beside the services' own, for a role that sees nothing else.
  */
 export function bringUpDemonstration(options: DemonstrationOptions): Promise<string> {
-  const backoff = createBackoff({ firstMs: 50, longestMs: 1_000, jitter: 1 });
+  const backoff = createBackoff({ firstMs: 50, maxMs: 1_000, jitter: 1 });
   const pauseAfter = (failures: number, cause: unknown) => (isConflict(cause) && failures < maxAttempts ? backoff(failures) : undefined);
   return retry(() => bringUp(options), { pauseAfter });
 }

@@ -41,7 +41,7 @@ class Unavailable extends LocalError {}
 
 /** Repeats a request that met a 503 under the same Idempotency-Key, as every caller should, and resolves to the data of the response. */
 function createCaller(url: string, key: string): Caller {
-  const backoff = createBackoff({ firstMs: 500, longestMs: 5_000 });
+  const backoff = createBackoff({ firstMs: 500, maxMs: 5_000 });
   const pauseAfter = (failures: number, cause: unknown) => (cause instanceof Unavailable && failures < 8 ? backoff(failures) : undefined);
   return (method, path, body) => {
     const idempotencyKey = randomUUID();

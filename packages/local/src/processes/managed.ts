@@ -212,7 +212,7 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
 }
 
 const firstPauseMs = 200;
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 const stableAfterMs = 30_000;
 
 /** True if a process ran so long that its death counts as the first. */
@@ -221,5 +221,5 @@ const isStable = (uptimeMs: number): boolean => uptimeMs >= stableAfterMs;
 /** How long to wait before a process that died is started again: twice as long each time, from the beginning after a stable run. */
 export function nextPause(previousMs: number | undefined, uptimeMs: number): number {
   if (previousMs === undefined || isStable(uptimeMs)) return firstPauseMs;
-  return Math.min(previousMs * 2, longestPauseMs);
+  return Math.min(previousMs * 2, maxPauseMs);
 }

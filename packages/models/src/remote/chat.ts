@@ -71,15 +71,15 @@ export interface ModelInterface {
 }
 
 /** The longest answer in characters, above any length that models are asked for. */
-const longestText = 1_000_000;
+const maxTextLength = 1_000_000;
 /** Calls of tools in one output: far more than models make, and few enough that each piece can be compared with all of them. */
 const maxCalls = 200;
 /** As long as a name in a models file. */
-const longestName = 200;
+const maxNameLength = 200;
 
 /** The name of a model, without the folder that llama.cpp has it in. */
 const nameIn = (model: string): string =>
-  cleanText(model.startsWith('/') ? model.slice(model.lastIndexOf('/') + 1) : model).slice(0, longestName);
+  cleanText(model.startsWith('/') ? model.slice(model.lastIndexOf('/') + 1) : model).slice(0, maxNameLength);
 
 interface CallDraft {
   readonly index: number | undefined;
@@ -123,7 +123,7 @@ export class OutputDraft {
   #pass(piece: string): void {
     if (piece === '') return;
     this.#text += piece;
-    if (this.#text.length > longestText) throw new ModelFailure('too_large');
+    if (this.#text.length > maxTextLength) throw new ModelFailure('too_large');
     this.#onText(piece);
   }
 

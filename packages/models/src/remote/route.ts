@@ -104,17 +104,17 @@ function noAnswer(last: ModelFailure | undefined): ServiceError {
 /** Before the second and the third attempt. */
 const pausesMs = [500, 1_000] as const;
 const jitter = 0.2;
-const longestRetryAfterMs = 10_000;
+const maxRetryAfterMs = 10_000;
 
 /** How long to wait before the next attempt at the same endpoint; undefined if there is none. */
 export function pauseBeforeRetry(failure: ModelFailure, attempts: number, random: () => number): number | undefined {
   const pauseMs = pausesMs[attempts - 1];
   const { retryAfterMs = 0 } = failure;
-  if (!failure.isTemporary || pauseMs === undefined || retryAfterMs > longestRetryAfterMs) return undefined;
+  if (!failure.isTemporary || pauseMs === undefined || retryAfterMs > maxRetryAfterMs) return undefined;
   return Math.max(pauseMs, retryAfterMs) * (1 + jitter * random());
 }
 
-const longestMs = 5_000;
+const maxWaitMs = 5_000;
 /** Spreads the calls of waiting answers. */
 const jitterMs = 500;
 
@@ -122,7 +122,7 @@ type Waiting = Pick<Conditions, 'pause' | 'random'>;
 
 /** With all breakers open, waits until the first endpoint may be probed or is being probed. */
 async function untilProbe(states: readonly BreakerState[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
-  const waitMs = Math.min(longestMs, ...states.map(({ probeInMs }) => probeInMs));
+  const waitMs = Math.min(maxWaitMs, ...states.map(({ probeInMs }) => probeInMs));
   if (waitMs > 0) await pause(waitMs + jitterMs * random(), signal);
 }
 
@@ -131,7 +131,7 @@ async function untilProbed(states: readonly BreakerState[], { pause, random }: W
   const trials = states.flatMap(({ probed }) => probed ?? []);
   if (trials.length === 0) return;
   const ended = new AbortController();
-  const limit = pause(longestMs + jitterMs * random(), AbortSignal.any([signal, ended.signal]));
+  const limit = pause(maxWaitMs + jitterMs * random(), AbortSignal.any([signal, ended.signal]));
   try {
     await Promise.race([...trials, limit]);
   } finally {

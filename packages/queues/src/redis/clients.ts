@@ -127,9 +127,9 @@ export const usualCommandLimitMs = 500;
 /** A server that has not answered for this long counts as lost. A worker waits up to 10 s for a job. */
 const silenceLimitMs = { commands: 2_000, worker: 15_000 };
 const pauseStepMs = 100;
-const longestPauseMs = 1_000;
+const maxPauseMs = 1_000;
 
-export const reconnectPause = (attempt: number): number => Math.min(attempt * pauseStepMs, longestPauseMs);
+export const reconnectPause = (attempt: number): number => Math.min(attempt * pauseStepMs, maxPauseMs);
 
 /** The options of every connection to one node. */
 export function nodeOptions({ host, port, username, password, db, tls }: RedisNode): ConnectionOptions {

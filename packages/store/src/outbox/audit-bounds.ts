@@ -1,5 +1,5 @@
 /** In bytes of JSON, so that a page or batch of entries fits into one call. */
-export const longestChanges = 16_384;
+export const maxChangesLength = 16_384;
 
 /** Room for the marker beside the beginning of a cut value. */
 const markerBytes = 96;
@@ -13,14 +13,14 @@ const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
  * The JSON of an entry's changes within the limit. A value that is too large is replaced by
  * `{ truncated: true, bytes, items | keys | characters, shown }`: its size and its beginning.
  */
-export function boundChanges(changes: Readonly<Record<string, unknown>>, limit = longestChanges): string {
+export function boundChanges(changes: Readonly<Record<string, unknown>>, limit = maxChangesLength): string {
   const whole = JSON.stringify(changes);
   if (Buffer.byteLength(whole) <= limit) return whole;
   return JSON.stringify(cutFields(changes, limit, 0));
 }
 
 /** As `boundChanges`, for changes that are JSON already; JSON within the limit is returned unchanged. */
-export function boundChangesJson(changesJson: string, limit = longestChanges): string {
+export function boundChangesJson(changesJson: string, limit = maxChangesLength): string {
   if (Buffer.byteLength(changesJson) <= limit) return changesJson;
   const changes: unknown = JSON.parse(changesJson);
   return JSON.stringify(cut(changes, limit, 0));

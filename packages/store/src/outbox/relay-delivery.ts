@@ -149,17 +149,17 @@ export function faultOf(cause: unknown): Fault {
   return code === grpc.unimplemented || code === grpc.unauthenticated ? 'receiver' : 'unclear';
 }
 
-const longestReason = 300;
+const maxReasonLength = 300;
 
 /** For operators: the kind of failure, without the message's content. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof ServiceError) {
     const { details } = (cause.cause ?? {}) as { details?: unknown };
     const transport = cause.code === 'internal' && typeof details === 'string' ? ` (${details})` : '';
-    return `${cause.code}: ${cause.message}${transport}`.slice(0, longestReason);
+    return `${cause.code}: ${cause.message}${transport}`.slice(0, maxReasonLength);
   }
   const { name = 'Error', code } = (cause ?? {}) as { name?: string; code?: unknown };
-  return `${name}${typeof code === 'string' ? ` ${code}` : ''}`.slice(0, longestReason);
+  return `${name}${typeof code === 'string' ? ` ${code}` : ''}`.slice(0, maxReasonLength);
 }
 
 /**
@@ -167,7 +167,7 @@ export function reasonOf(cause: unknown): string {
  * only while the receiver takes other messages; twelve of them take 18 minutes.
  */
 const attemptsOf: Record<Fault, number> = { message: 4, unclear: 20, receiver: 12 };
-const refusalPause = createBackoff({ firstMs: 1_000, longestMs: 300_000 });
+const refusalPause = createBackoff({ firstMs: 1_000, maxMs: 300_000 });
 
 /** The pause before the next attempt after this many refusals; undefined where the message is to be set aside. */
 function pauseAfter(attempts: number, fault: Fault): number | undefined {

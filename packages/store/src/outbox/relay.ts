@@ -12,8 +12,8 @@ const batchMessages = 200;
 /** Longer than a delivery takes. Another replica then claims the messages of a frozen one. */
 const claimMs = 10_000;
 const idleMs = 1_000;
-const batchPause = createBackoff({ firstMs: 200, longestMs: 10_000 });
-const lanePause = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
+const batchPause = createBackoff({ firstMs: 200, maxMs: 10_000 });
+const lanePause = createBackoff({ firstMs: 1_000, maxMs: 30_000 });
 /** A batch that failed as a whole is divided into this many parts, to find the tenant for which it failed. */
 const concurrentParts = 8;
 const maxLanes = 16;

@@ -5,14 +5,14 @@ import { type ConversationRow, markConversationDeleted, renameConversation } fro
 import { type FeedbackRow, replaceFeedback } from './store/feedback.ts';
 import { findMessage } from './store/messages.ts';
 
-const longestTitle = 200;
-const longestComment = 2_000;
+const maxTitleLength = 200;
+const maxCommentLength = 2_000;
 
 export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'updateConversation'> => ({
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId, title }, call) {
     const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
-    checkText(title, longestTitle, 'title');
+    checkText(title, maxTitleLength, 'title');
     return once(store, call, async ({ sql }) => ({
       conversation: toConversation(requireFound(await renameConversation(sql, reader, conversationId, title))),
     }));
@@ -46,7 +46,7 @@ export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedbac
     const tenant = tenantOf(call);
     const { userId } = call.tenant;
     if (score < 1 || score > 5) throw new ServiceError('invalid_request', { message: 'The score must be 1 to 5.', param: 'score' });
-    checkText(comment, longestComment, 'comment');
+    checkText(comment, maxCommentLength, 'comment');
     return once(store, call, async ({ sql }) => {
       const { role, status, conversationId } = requireFound(await findMessage(sql, { tenant, agentId, userId }, messageId));
       if (role !== 'assistant') throw new ServiceError('invalid_request', { message: notAnAnswer, param: 'message_id' });

@@ -189,7 +189,7 @@ const unavailableError = (failure: DataFailure): ServiceError =>
 const maxRetries = 2;
 /** A failure that took longer is not repeated. */
 const retryWithinMs = 5_000;
-const pauseAfter = createBackoff({ firstMs: 250, longestMs: 1_000, jitter: 1 });
+const pauseAfter = createBackoff({ firstMs: 250, maxMs: 1_000, jitter: 1 });
 
 /** Repeats what reads while the data source is unavailable: a database that was restarted has closed the connections in the pool. */
 function retryUnavailable<Result>(read: () => Promise<Result>, signal: AbortSignal): Promise<Result> {

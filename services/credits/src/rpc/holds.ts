@@ -35,8 +35,8 @@ export const hold = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> =
 
 /** No caller waits for a settle or release, so they may take longer than a hold. */
 const endLimitMs = 5_000;
-const longestText = 2_000;
-const longestSummary = 120;
+const maxTextLength = 2_000;
+const maxSummaryLength = 120;
 
 export const settle = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'settle'> => ({
   allow: services('agents'),
@@ -72,7 +72,7 @@ function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
       tier: item.tier,
       inputTokens,
       outputTokens,
-      querySummary: checkText(firstCharacters(item.querySummary, longestSummary), 'query_summary'),
+      querySummary: checkText(firstCharacters(item.querySummary, maxSummaryLength), 'query_summary'),
     },
   };
 }
@@ -83,8 +83,8 @@ function checkCount(count: number, param: string): number {
 }
 
 function checkText(text: string, param: string): string {
-  if (text.length <= longestText && !text.includes('\0')) return text;
-  throw new ServiceError('invalid_request', { message: `${param} must have at most ${longestText} characters and no NUL.`, param });
+  if (text.length <= maxTextLength && !text.includes('\0')) return text;
+  throw new ServiceError('invalid_request', { message: `${param} must have at most ${maxTextLength} characters and no NUL.`, param });
 }
 
 export const release = ({ queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({

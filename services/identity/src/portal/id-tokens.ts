@@ -10,7 +10,7 @@ const limitSeconds = 5;
 /** Less than a used token is remembered, so that none is accepted twice. */
 const oldestSeconds = 600;
 const clockToleranceSeconds = 30;
-const longestToken = 16_384;
+const maxTokenLength = 16_384;
 /** Signatures with a public key alone: a provider's secret must not sign what identity believes. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /** Failures to get the provider's keys; every other error of the verification is about the token. */
@@ -47,7 +47,7 @@ export function createIdTokens({
 
   return {
     async verify(idToken, nonce) {
-      if (idToken === '' || idToken.length > longestToken || nonce === '') throw refuse();
+      if (idToken === '' || idToken.length > maxTokenLength || nonce === '') throw refuse();
       const keys = await findKeys().catch((cause: unknown) => Promise.reject(new ServiceError('unavailable', { cause })));
       const { payload } = await jwtVerify(idToken, keys.find, {
         algorithms,

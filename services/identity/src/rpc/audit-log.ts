@@ -4,7 +4,7 @@ import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
 
-const longestText = 1_000;
+const maxTextLength = 1_000;
 
 /** The subjects that the actions of each service begin with. A service that was taken over writes no entry in the name of another service. */
 const subjectsOf: Readonly<Record<string, readonly string[]>> = {
@@ -46,8 +46,8 @@ function toRecord(entry: Entry): AuditRecord {
     outcome: entry.outcome,
     requestId: entry.requestId,
   };
-  const invalid = Object.entries(texts).find(([, text]) => text.length > longestText || text.includes('\0'));
-  if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must have at most ${longestText} characters, none of them NUL.`);
+  const invalid = Object.entries(texts).find(([, text]) => text.length > maxTextLength || text.includes('\0'));
+  if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must have at most ${maxTextLength} characters, none of them NUL.`);
   // In the form in which it is read back, because the hash covers the text.
   return { ...texts, createdAt: new Date(createdAt).toISOString(), changesJson };
 }

@@ -12,7 +12,7 @@ import {
 } from '../store/audit-verify.ts';
 
 /** A call verifies for at most this long, page by page; its cursor continues the verification. */
-const longestMs = 5_000;
+const maxMsOfCall = 5_000;
 const binding = ['audit-verify'];
 
 /** The current organization, and its walk if that has begun. */
@@ -25,7 +25,7 @@ export const verifyAuditChain = (deps: IdentityDeps): RpcOf<'identity', 'verifyA
   allow: operators,
   async handle({ organizationId, cursor, maxMs }) {
     const { store, cursors } = deps;
-    const end = performance.now() + (maxMs > 0 ? Math.min(maxMs, longestMs) : longestMs);
+    const end = performance.now() + (maxMs > 0 ? Math.min(maxMs, maxMsOfCall) : maxMsOfCall);
     const steps: Step[] = [];
     let position: Position | undefined = fromCursor(cursors.decode(binding, cursor)?.after);
     while (position !== undefined && performance.now() < end) {

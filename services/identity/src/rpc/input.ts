@@ -36,12 +36,12 @@ export function requireScopes(scopes: readonly string[], caller: Principal): voi
   });
 }
 
-const longestOverlapSeconds = 7 * 86_400;
+const maxOverlapSeconds = 7 * 86_400;
 
 /** How long a replaced secret stays valid. */
 export function checkOverlap(seconds: number): number {
-  if (seconds >= 0 && seconds <= longestOverlapSeconds) return seconds;
-  const message = `The replaced secret can stay valid for 0 to ${longestOverlapSeconds} seconds.`;
+  if (seconds >= 0 && seconds <= maxOverlapSeconds) return seconds;
+  const message = `The replaced secret can stay valid for 0 to ${maxOverlapSeconds} seconds.`;
   throw new ServiceError('invalid_request', { message, param: 'previous_valid_seconds' });
 }
 

@@ -47,11 +47,11 @@ async function revoke(deps: IdentityDeps, call: Call, { table, action, target }:
 /** Longer than the second for which a gateway keeps a verdict on a token (`verdictLifetimeMs` of its authenticator). */
 const revocationWaitMs = 1_200;
 /** A revocation that was written this long ago was committed long ago. */
-const longestCommitMs = 30_000;
+const maxCommitMs = 30_000;
 
 /** `pause` is replaced by tests without a gateway. */
 export const createRevocationWait =
   (pause: (ms: number) => Promise<unknown> = sleep): IdentityDeps['waitForRevocation'] =>
   async (revokedForMs) => {
-    if (revokedForMs <= longestCommitMs) await pause(revocationWaitMs);
+    if (revokedForMs <= maxCommitMs) await pause(revocationWaitMs);
   };

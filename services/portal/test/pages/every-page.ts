@@ -83,11 +83,11 @@ function lengthen(value: unknown, long: string, start: string): unknown {
 }
 
 /** PostgreSQL cuts longer names. */
-const longestNameBytes = 63;
+const maxNameBytes = 63;
 
 function lengthenName(name: string, start: string): string {
   const longer = start + name;
-  return Buffer.byteLength(longer) > longestNameBytes ? name : longer;
+  return Buffer.byteLength(longer) > maxNameBytes ? name : longer;
 }
 
 function lengthenEntry(entry: string, start: string): string {

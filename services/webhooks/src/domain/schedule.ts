@@ -5,7 +5,7 @@ const hour = 60 * minute;
 export const retryDelaysMs: readonly number[] = [minute, 5 * minute, 30 * minute, 2 * hour, 12 * hour];
 
 /** The longest pause that a receiver can request by Retry-After. */
-export const longestDelayMs = 24 * hour;
+export const maxDelayMs = 24 * hour;
 /** The share of a pause that is added at random, so that deliveries which failed together are not retried together. */
 const jitter = 0.1;
 
@@ -23,7 +23,7 @@ interface FailedAttempt {
 export function nextAttemptAt({ attempt, retryAfterMs, at, random }: FailedAttempt): number | undefined {
   const delay = retryDelaysMs[attempt - 1];
   if (delay === undefined) return undefined;
-  const requested = Math.min(Math.max(0, retryAfterMs), longestDelayMs);
+  const requested = Math.min(Math.max(0, retryAfterMs), maxDelayMs);
   return at + Math.max(requested, Math.ceil(delay * (1 + jitter * random)));
 }
 

@@ -199,14 +199,14 @@ async function recordDisabled(
 
 type Item = Parameters<RpcOf<'webhooks', 'endDelivery'>['handle']>[0]['items'][number];
 
-const longestBody = 1_024;
+const maxBodyLength = 1_024;
 
 function toOutcome({ answer, failure, returned }: Item): Outcome {
   if (answer) {
     const { status, body, retryAfterMs, durationMs } = answer;
-    return { kind: 'answered', status, body: toStorable(body, longestBody), retryAfterMs: Number(retryAfterMs), durationMs };
+    return { kind: 'answered', status, body: toStorable(body, maxBodyLength), retryAfterMs: Number(retryAfterMs), durationMs };
   }
-  if (failure) return { kind: 'unanswered', reason: toStorable(failure.reason, longestBody), durationMs: failure.durationMs };
+  if (failure) return { kind: 'unanswered', reason: toStorable(failure.reason, maxBodyLength), durationMs: failure.durationMs };
   if (returned) return { kind: 'returned' };
   throw new ServiceError('invalid_request', { message: 'Each item needs an outcome.', param: 'outcome' });
 }

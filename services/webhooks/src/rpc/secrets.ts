@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { secretContext } from '../store/sealed-columns.ts';
 
 const secretBytes = 32;
-const [shortestSecret, longestSecret] = [16, 255];
+const [minSecretLength, maxSecretLength] = [16, 255];
 const cachedSecrets = 10_000;
 
 /** A random secret in the form of the Standard Webhooks. */
@@ -13,8 +13,8 @@ export const makeSecret = (): string => `whsec_${randomBytes(secretBytes).toStri
 
 export function checkSecret(secret: string): string {
   const length = [...secret].length;
-  if (length >= shortestSecret && length <= longestSecret && !secret.includes('\0')) return secret;
-  const message = `secret must have ${shortestSecret} to ${longestSecret} characters and no NUL.`;
+  if (length >= minSecretLength && length <= maxSecretLength && !secret.includes('\0')) return secret;
+  const message = `secret must have ${minSecretLength} to ${maxSecretLength} characters and no NUL.`;
   throw new ServiceError('invalid_request', { param: 'secret', message });
 }
 

@@ -17,7 +17,7 @@ import {
 import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
 
 const maxWebhooks = 100;
-const longestDescription = 2_000;
+const maxDescriptionLength = 2_000;
 /** After a rotation the previous secret signs for this long as well. */
 const previousSecretMs = 24 * 3_600_000;
 
@@ -164,7 +164,7 @@ function checkEvents(events: readonly string[]): string[] {
 }
 
 function checkDescription(description: string): string {
-  if ([...description].length > longestDescription || description.includes('\0'))
-    throw invalid('description', `must have at most ${longestDescription} characters and no NUL`);
+  if ([...description].length > maxDescriptionLength || description.includes('\0'))
+    throw invalid('description', `must have at most ${maxDescriptionLength} characters and no NUL`);
   return description;
 }

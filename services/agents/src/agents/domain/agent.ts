@@ -151,7 +151,7 @@ export function toEventData(event: AgentEvent): Record<string, unknown> {
 }
 
 /** Grams of four characters span two words, so that common words in a rare order have rare grams. */
-const longestGram = 4;
+const maxGramLength = 4;
 /** Matches of these grams are compared with the search text; a further gram would cost more than the matches it excludes. */
 const maxNeeded = 12;
 /** With this many rare grams, common ones are not needed. */
@@ -174,7 +174,7 @@ export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] 
   const start = seedOf(tenant);
   const grams = new Set<number>();
   for (const text of folded) {
-    for (let length = 1; length <= longestGram; length += 1) for (const gram of runs(text, length)) grams.add(hash(start, gram));
+    for (let length = 1; length <= maxGramLength; length += 1) for (const gram of runs(text, length)) grams.add(hash(start, gram));
   }
   return [...grams];
 }
@@ -182,7 +182,7 @@ export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] 
 /** Grams that every match has. Rows with all of them must still be compared with the search text. */
 export function gramsNeeded(tenant: Tenant, foldedSearch: string): number[] {
   const start = seedOf(tenant);
-  const all = [...new Set(runs(foldedSearch, Math.min(longestGram, [...foldedSearch].length)))];
+  const all = [...new Set(runs(foldedSearch, Math.min(maxGramLength, [...foldedSearch].length)))];
   const rare = selectEvenly(all.filter(isRare), maxNeeded);
   const common = rare.length >= enoughRare ? [] : all.filter((gram) => !isRare(gram));
   return [...rare, ...selectEvenly(common, maxNeeded - rare.length)].map((gram) => hash(start, gram));

@@ -239,10 +239,10 @@ const forgetEmpty = `
       select ctid from agent_category_counts c where c.organization_id = $1 and c.environment = $2 and c.category = item.category
         and c.status = item.status limit 1) found))`;
 
-const longestCounted = 128;
+const maxCountedLength = 128;
 
 /** True if the category has a counter. The key of a counter has no room for 2,000 letters, which may be 8,000 bytes. */
-export const isCounted = (category: string): boolean => [...category].length <= longestCounted;
+export const isCounted = (category: string): boolean => [...category].length <= maxCountedLength;
 
 /** Moves the counters in the transaction that moves the agents. */
 export async function moveCounts(sql: Sql, { organizationId, environment }: Tenant, changes: readonly CountChange[]): Promise<void> {

@@ -9,7 +9,7 @@ import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign
 import { removeTwoFactor } from '../store/two-factors.ts';
 import { actorOf, portal, replacePassword, requireSession, tooMany } from './session.ts';
 
-const delayOfUser = { freeAttempts: 5, longestSeconds: 60 };
+const delayOfUser = { freeAttempts: 5, maxDelaySeconds: 60 };
 
 export function checkPassword(password: string, email: string, param: string): string {
   const fault = faultOfPassword(password, email);

@@ -21,8 +21,8 @@ import { removeUnconfirmed } from '../store/two-factors.ts';
 export const portal = services('portal');
 
 const tokenCharacters = 43;
-const longestUserAgent = 300;
-const longestAddress = 64;
+const maxUserAgentLength = 300;
+const maxAddressLength = 64;
 
 /** The valid session of a token. */
 export async function requireSession({ store, keyedHash }: IdentityDeps, sessionToken: string): Promise<SessionRow> {
@@ -98,8 +98,8 @@ export async function openSession(
   await lockSignInOf(sql, organizationId, userId);
   const token = makeRandomText(tokenCharacters, randomBytes);
   const id = newId('ses');
-  const address = (client?.address ?? '').slice(0, longestAddress);
-  const userAgent = printable(client?.userAgent ?? '').slice(0, longestUserAgent);
+  const address = (client?.address ?? '').slice(0, maxAddressLength);
+  const userAgent = printable(client?.userAgent ?? '').slice(0, maxUserAgentLength);
   const previous = previousToken === '' ? undefined : await findSession(sql, keyedHash(previousToken));
   if (previous) await endSession(sql, call, previous, previous.id);
   await addSession(sql, { id, organizationId, userId, tokenHash: keyedHash(token), method, address, userAgent, ...sessions });

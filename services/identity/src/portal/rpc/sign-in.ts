@@ -14,18 +14,18 @@ import {
 import { openSession, portal, requireSession, tooMany, toPortalSession } from './session.ts';
 import { checkCode } from './two-factor.ts';
 
-const longestEmail = 254;
-const longestPassword = 1_024;
+const maxEmailLength = 254;
+const maxPasswordLength = 1_024;
 /** For one address, with all users behind it. */
 const requestsPerMinute = 60;
 /** For each pair of address and e-mail, so that attempts from one address delay no other address. */
-const delayOfPair = { freeAttempts: 5, longestSeconds: 900 };
+const delayOfPair = { freeAttempts: 5, maxDelaySeconds: 900 };
 
 /** Opens a session. An unknown e-mail address, a wrong password and a deactivated user get the same answer after the same work. */
 export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
   allow: portal,
   async handle({ email, password, code, organizationId, client, previousSessionToken }, call) {
-    if (email.length > longestEmail || email.includes('\0') || password.length > longestPassword)
+    if (email.length > maxEmailLength || email.includes('\0') || password.length > maxPasswordLength)
       throw new ServiceError('invalid_credentials');
     const { store, passwords, keyedHash } = deps;
     const lane = client?.countedAddress ?? '';

@@ -23,7 +23,7 @@ const secretBytes = 20;
 const recoveryCodes = 10;
 const recoveryBytes = 10;
 /** Codes are tried only after the right password, so attempts count for the user and not for an address: no stranger can delay the user. */
-const delayOfCodes = { freeAttempts: 5, longestSeconds: 60 };
+const delayOfCodes = { freeAttempts: 5, maxDelaySeconds: 60 };
 
 type User = Pick<SignInUser, 'organizationId' | 'userId'>;
 

@@ -3,7 +3,7 @@ import type { Sql } from '@agent-service/store';
 /** How often something may be tried: freely at first, then after a pause that doubles with each attempt. */
 export interface GrowingDelay {
   readonly freeAttempts: number;
-  readonly longestSeconds: number;
+  readonly maxDelaySeconds: number;
 }
 
 export interface CountedAttempt {
@@ -14,7 +14,7 @@ export interface CountedAttempt {
 
 /** Counts an attempt before it is made, so that attempts at the same time count as well; undefined while a pause lasts. */
 export async function countAttempt(sql: Sql, key: string, delay: GrowingDelay): Promise<CountedAttempt | undefined> {
-  return (await sql<CountedAttempt>(countAttemptStatement, [key, delay.freeAttempts, delay.longestSeconds]))[0];
+  return (await sql<CountedAttempt>(countAttemptStatement, [key, delay.freeAttempts, delay.maxDelaySeconds]))[0];
 }
 
 // Attempts are forgotten an hour after the last one, which is longer than any pause.

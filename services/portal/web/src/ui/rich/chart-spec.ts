@@ -145,7 +145,7 @@ const ownFunctions = new Set(
 );
 
 /** A number may be padded to any width. */
-const longestNumberFormat = 4;
+const maxNumberFormatLength = 4;
 
 /** True if the expressions in a parsed chart call only what the library calls itself. A call in them may be a text of the specification. */
 export function callsOwnFunctionsOnly(node: unknown): boolean {
@@ -158,5 +158,5 @@ export function callsOwnFunctionsOnly(node: unknown): boolean {
 /** Those of marks begin with an underscore. */
 const isOwnCall = (name: string, numberFormat: unknown): boolean =>
   name === 'format'
-    ? typeof numberFormat === 'string' && numberFormat.length <= longestNumberFormat
+    ? typeof numberFormat === 'string' && numberFormat.length <= maxNumberFormatLength
     : ownFunctions.has(name.replace(/^_/, ''));
