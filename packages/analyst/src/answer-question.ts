@@ -89,7 +89,7 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const catalog = catalogReply(tiles, schema, question.output);
   if (catalog) return catalog;
   if (meaning.foretells) return explained('That asks about the future: I look up what is in the data and make no forecasts');
-  if (!intent) return explained(doubtOf(meaning));
+  if (!intent) return explained([doubtOf(meaning), data.missing()].filter(Boolean).join('. '));
   const context = withContext(intent, question.context ?? '', schema, index);
   const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
   const explainsPronoun = meaning.continues || context.used.length > 0 || isUnderstoodAlone(message, vocabulary);

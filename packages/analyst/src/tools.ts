@@ -11,6 +11,8 @@ export interface Data {
   query(sql: string): Promise<Rows | Unreadable>;
   /** As `query`, for what must be known before the question is understood: no query of the answer. */
   prepare(sql: string): Promise<Rows | Unreadable>;
+  /** The entries of the agent's scope that the data source lacks, as a text for the reader; empty where it lacks nothing, and before the schema is read. */
+  missing(): string;
 }
 
 export interface Tool {
@@ -30,8 +32,10 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
   const [list, describe, query] = [call('list_tables'), call('describe_table'), call('query')];
   if (!list || !describe || !query) return undefined;
 
+  let missing = '';
   async function readSchema(): Promise<Schema | Unreadable> {
     const text = await (list as (input: unknown) => Promise<string>)({});
+    missing = /^\((The data source does not have .*)\.\)$/m.exec(text)?.[1] ?? '';
     const listed = readTableList(text)?.slice(0, maxTables);
     if (!listed) return { error: text };
     const described = await Promise.all(
@@ -49,6 +53,7 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
     schema: async () => await (schema ??= readSchema()),
     query: (sql) => rowsOf(sql, false),
     prepare: (sql) => rowsOf(sql, true),
+    missing: () => missing,
   };
 }
 
@@ -84,7 +89,7 @@ const noTables = '(no tables are available)';
 
 /** Parses the text of `list_tables`; undefined if it is an explanation and no list. */
 export function readTableList(text: string): ListedTable[] | undefined {
-  if (text.trim() === noTables) return [];
+  if (text.startsWith(noTables)) return [];
   const tables: ListedTable[] = [];
   for (let at = 0; at < text.length; at = afterLine(text, at)) {
     const written = nameAt(text, at);

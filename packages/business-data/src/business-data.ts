@@ -5,7 +5,7 @@ import { DataFailure, Refusal } from './failure.ts';
 import type { TenantBudget } from './result-budget.ts';
 import { formatRows, toValue, type Value, type ValueType, valueTypeOf } from './results.ts';
 import type { Catalog } from './scope/catalog.ts';
-import { type DataScope, resolveScope } from './scope/resolve-scope.ts';
+import { type DataScope, type Resolution, resolveScope } from './scope/resolve-scope.ts';
 import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 import type { TenantGate } from './threads/statement-gate.ts';
 
@@ -38,6 +38,8 @@ export interface QueryResult {
 /** An organization's data as far as one agent may see it. */
 export interface BusinessData {
   listTables(): Promise<readonly ScopedTable[]>;
+  /** The entries of the scope that the data source does not have. */
+  listMissing(): Promise<readonly string[]>;
   /** By the name that `listTables` gives; undefined when it is not in scope. */
   describeTable(name: string): Promise<ScopedTable | undefined>;
   query(sql: string, options?: QueryOptions): Promise<QueryResult>;
@@ -60,12 +62,12 @@ export interface BusinessDataOptions {
 export const queryLimits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
 export function createBusinessData({ source, gate, budget, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
-  const readScope = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
+  const readScope = async (): Promise<Resolution & { readonly catalog: Catalog }> => {
     const current = typeof scope === 'function' ? await scope() : scope;
     const catalog = await source.catalog();
-    return { catalog, resolved: resolveScope(catalog, current).scope };
+    return { catalog, ...resolveScope(catalog, current) };
   };
-  const resolve = async (): Promise<ResolvedScope> => (await readScope()).resolved;
+  const resolve = async (): Promise<ResolvedScope> => (await readScope()).scope;
   /** Runs the work within the limits, with its share of the budget until the result is complete. */
   const withLimits = async <T>(options: QueryOptions, work: (limits: Limits) => Promise<T>): Promise<T> => {
     const use = budget?.open();
@@ -77,6 +79,7 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
   };
   return {
     listTables: async () => (await resolve()).tables,
+    listMissing: async () => (await readScope()).missing,
     describeTable: async (name) => findWritten(await resolve(), name),
     async query(sql, options = {}) {
       const resolved = await resolve();
@@ -88,7 +91,7 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
       });
     },
     async change(request, options = {}) {
-      const { catalog, resolved } = await readScope();
+      const { catalog, scope: resolved } = await readScope();
       const { table, statements } = translateRefusal(() => buildChange(resolved, catalog, request));
       const begin = performance.now();
       return await withLimits(options, async (limits) => {

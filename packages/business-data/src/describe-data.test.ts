@@ -31,7 +31,7 @@ const table = (name: string, columns: number, comment: string | null = null): Sc
 
 const scopeOf = (tables: readonly ScopedTable[], readOnly = true) => createScope({ tables, readOnly, defaultSchema: 'public' });
 const describeIn = (tables: readonly ScopedTable[], maxBytes: number, readOnly = true) =>
-  describeData(scopeOf(tables, readOnly), { maxBytes, timeZone: 'Asia/Tokyo' });
+  describeData({ scope: scopeOf(tables, readOnly), missing: [] }, { maxBytes, timeZone: 'Asia/Tokyo' });
 
 test('has the dialect, the limits, the time zone, and every table with types, keys and comments', () => {
   const text = describeIn([table('orders', 2, 'Orders of\ncustomers'), table('stock', 1)], 16_000);
@@ -42,6 +42,17 @@ test('has the dialect, the limits, the time zone, and every table with types, ke
   expect(text).toContain('primary key (column_0)\n\ntable stock about 12 rows\n');
   expect(text).not.toContain('The tool change');
   expect(describeIn([table('orders', 1)], 16_000, false)).toContain('The tool change inserts, updates or deletes up to 50 rows');
+});
+
+test('names what the scope has and the data source lacks, so that the model can say so', () => {
+  const options = { maxBytes: 16_000, timeZone: 'UTC' };
+  const entries = ['customers', 'orders(id, total)'];
+  expect(describeData({ scope: scopeOf([table('stock', 1)]), missing: entries }, options)).toContain(
+    'The data source does not have now what this agent is meant to read: customers, orders(id, total). These are all tables',
+  );
+  const many = Array.from({ length: 12 }, (_, index) => `t${index}`);
+  expect(describeData({ scope: scopeOf([table('stock', 1)]), missing: many }, options)).toContain('t8, t9 and 2 more. ');
+  expect(describeIn([table('stock', 1)], 16_000)).not.toContain('does not have');
 });
 
 test('names only the largest tables where not all fit, and counts those that are not even named', () => {
@@ -63,9 +74,9 @@ test('never has more bytes than the limit, and is made once for a scope', () => 
   checkProperty(
     fc.property(tables, fc.integer({ min: -10, max: 6_000 }), (list, maxBytes) => {
       const scope = scopeOf(list.map(([name, columns, comment]) => table(name, columns, comment)));
-      const text = describeData(scope, { maxBytes, timeZone: 'UTC' });
+      const text = describeData({ scope, missing: [] }, { maxBytes, timeZone: 'UTC' });
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(0, maxBytes));
-      expect(describeData(scope, { maxBytes, timeZone: 'UTC' })).toBe(text);
+      expect(describeData({ scope, missing: [] }, { maxBytes, timeZone: 'UTC' })).toBe(text);
     }),
   );
 });

@@ -1,6 +1,7 @@
 import { queryLimits } from './business-data.ts';
 import { maxChangedRows } from './change.ts';
-import { describeTableWithin } from './results.ts';
+import { describeMissing, describeTableWithin } from './results.ts';
+import type { Resolution } from './scope/resolve-scope.ts';
 import type { ResolvedScope, ScopedTable } from './scope/scope.ts';
 
 /** Between two tables. */
@@ -27,10 +28,12 @@ interface DescribeOptions {
  * The data of a scope for the instructions of a model: the dialect, the limits, and the tables with columns, keys and comments. Where they
  * do not fit, the largest tables are named only; it is empty where not even the rest fits. The same scope is described once, until the data source is surveyed again.
  */
-export function describeData(scope: ResolvedScope, { maxBytes, timeZone }: DescribeOptions): string {
+export function describeData({ scope, missing }: Pick<Resolution, 'scope' | 'missing'>, { maxBytes, timeZone }: DescribeOptions): string {
   const before = descriptions.get(scope);
   if (before?.maxBytes === maxBytes && before.timeZone === timeZone) return before.text;
-  const rules = [dialect(timeZone), scope.readOnly ? '' : changes, heading].filter((part) => part !== '').join(' ');
+  const rules = [dialect(timeZone), scope.readOnly ? '' : changes, describeMissing(missing), heading]
+    .filter((part) => part !== '')
+    .join(' ');
   const room = maxBytes - Buffer.byteLength(rules) - gap.length;
   const text = room < restBytes ? '' : `${rules}${gap}${listTables(scope.tables, room)}`;
   descriptions.set(scope, { maxBytes, timeZone, text });

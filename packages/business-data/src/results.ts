@@ -71,6 +71,17 @@ export function describeTables(tables: readonly ScopedTable[]): string {
   return tables.map((table) => `${table.written}(${names(table)})${size(table)}${remark(table.comment)}`).join('\n');
 }
 
+const maxMissing = 10;
+const maxMissingLength = 200;
+
+/** Names the entries of a scope that the data source does not have, as after a table was renamed; empty where it has all. */
+export function describeMissing(entries: readonly string[]): string {
+  if (entries.length === 0) return '';
+  const named = entries.slice(0, maxMissing).map((entry) => entry.slice(0, maxMissingLength).toWellFormed());
+  const more = entries.length > maxMissing ? ` and ${entries.length - maxMissing} more` : '';
+  return `The data source does not have now what this agent is meant to read: ${named.join(', ')}${more}.`;
+}
+
 const names = ({ columns }: ScopedTable): string => columns.map(({ name }) => quoteIfNeeded(name)).join(', ');
 
 const size = ({ approximateRows: rows }: ScopedTable): string => (rows === null ? '' : ` about ${rows} rows`);

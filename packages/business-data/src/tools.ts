@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
 import { inexactNumber, maxChangedRows } from './change.ts';
 import { DataFailure } from './failure.ts';
-import { describeTable as describe, describeTables, isExact } from './results.ts';
+import { describeTable as describe, describeMissing, describeTables, isExact } from './results.ts';
 
 export interface ToolAnswer {
   /** For the model. */
@@ -68,7 +68,10 @@ const listTables = tool({
   name: 'list_tables',
   description: 'Lists the tables that can be read, with their columns.',
   input: z.object({}),
-  run: async (data) => ({ text: describeTables(await data.listTables()) }),
+  async run(data) {
+    const missing = describeMissing(await data.listMissing());
+    return { text: describeTables(await data.listTables()) + (missing === '' ? '' : `\n(${missing})`) };
+  },
 });
 
 const describeTable = tool({

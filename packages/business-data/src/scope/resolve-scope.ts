@@ -13,6 +13,8 @@ export interface Resolution {
   readonly scope: ResolvedScope;
   /** The entries that the data source cannot satisfy, by their index. */
   readonly unknown: readonly { readonly index: number; readonly reason: string }[];
+  /** The same entries, as the scope has them. */
+  readonly missing: readonly string[];
 }
 
 /** A wide scope takes milliseconds to resolve and to send to a thread; agents of one data source are few. */
@@ -46,7 +48,8 @@ function matchEntries(catalog: Catalog, { tables: entries, readOnly }: DataScope
   const inScope = [...columnsOf.keys()];
   const scoped = [...columnsOf].map(([table, columns]) => scopedTable(table, columns, isOnlyOne(catalog, inScope, table)));
   const tables = scoped.map((table) => ({ ...table, foreignKeys: table.foreignKeys.filter((key) => isInside(key, scoped)) }));
-  return { scope: createScope({ tables, readOnly, defaultSchema: catalog.defaultSchema }), unknown };
+  const missing = unknown.map(({ index }) => entries[index] as string);
+  return { scope: createScope({ tables, readOnly, defaultSchema: catalog.defaultSchema }), unknown, missing };
 }
 
 /** The table and columns of an entry, or the reason why there are none. */

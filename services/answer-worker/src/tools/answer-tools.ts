@@ -158,9 +158,9 @@ async function readScope(
       retryUnavailable(() => readCatalog(source), signal),
       signal,
     );
-    const { scope: resolved } = resolveScope(catalog, scope);
-    if (resolved.tables.length === 0) throw new ServiceError('data_scope_empty');
-    return (maxBytes) => describeData(resolved, { maxBytes, timeZone });
+    const resolution = resolveScope(catalog, scope);
+    if (resolution.scope.tables.length === 0) throw new ServiceError('data_scope_empty');
+    return (maxBytes) => describeData(resolution, { maxBytes, timeZone });
   } catch (cause) {
     throw isUnavailable(cause) ? unavailableError(cause) : cause;
   }
