@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { clusterFolder } from '../src/postgres/location.ts';
@@ -47,6 +47,35 @@ test.each(['', '/var/lib/agent-service/data-ab', '/etc/postgres'])(
     expect(() => clusterFolder(folder)).toThrow('postgres-location does not name a cluster');
     await expect(removeData(folder)).rejects.toThrow('postgres-location does not name a cluster');
     rmSync(join(folder, 'postgres-location'));
+  },
+);
+
+// Only root's clusters are outside of DATA_DIR.
+(process.getuid?.() === 0 ? test : test.skip)(
+  'a copy of DATA_DIR is refused where the database is elsewhere, and a moved one is not',
+  async () => {
+    const closed = await testFolder();
+    chmodSync(closed, 0o700);
+    const [original, copy, moved] = ['data', 'copy', 'moved'].map((name) => join(closed, name)) as [string, string, string];
+    mkdirSync(original);
+    const cluster = clusterFolder(original);
+    try {
+      mkdirSync(cluster);
+      cpSync(original, copy, { recursive: true });
+      expect(() => clusterFolder(copy)).toThrow(`${copy} is a copy of ${original}`);
+      await expect(removeData(copy)).rejects.toThrow(`${copy} is a copy of ${original}`);
+      expect(existsSync(cluster)).toBe(true);
+      renameSync(original, moved);
+      expect(clusterFolder(moved)).toBe(cluster);
+      await expect(removeData(copy)).rejects.toThrow(`${copy} is a copy of ${moved}`);
+      expect(await removeData(moved)).toEqual([]);
+      expect(existsSync(dirname(cluster))).toBe(false);
+      expect(clusterFolder(copy)).toBe(cluster);
+      expect(statSync(dirname(cluster)).mode & 0o777).toBe(0o711);
+      expect(await removeData(copy)).toEqual([]);
+    } finally {
+      rmSync(dirname(cluster), { recursive: true, force: true });
+    }
   },
 );
 

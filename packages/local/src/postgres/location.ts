@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isMissing, readIfPresent, writeFileAtomically } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
@@ -8,6 +8,8 @@ import { LocalError } from '../host/local-error.ts';
 const elsewhere = '/var/lib/agent-service';
 const madeHere = /^\/var\/lib\/agent-service\/data-\w{6}\/postgres$/;
 const noteName = 'postgres-location';
+/** Beside such a cluster: names the DATA_DIR that it belongs to. */
+const ownerNoteName = 'data-dir';
 
 /**
  * The cluster's folder: inside DATA_DIR, or, as root where a folder above it is closed to the user PostgreSQL runs as,
@@ -16,17 +18,29 @@ const noteName = 'postgres-location';
 export function clusterFolder(dataDir: string): string {
   const inside = join(dataDir, 'postgres');
   const noted = notedLocation(dataDir);
-  if (noted !== undefined) return noted;
+  if (noted !== undefined) {
+    // Also after DATA_DIR was moved, and where the folder was removed.
+    giveFolder(noted, dataDir);
+    return noted;
+  }
   if (canEnter(dataDir, serverUser(inside))) return inside;
   mkdirSync(elsewhere, { recursive: true, mode: 0o755 });
   // A random name: after DATA_DIR was removed by hand there is a new cluster, and the old one is not overwritten.
   const outside = join(mkdtempSync(join(elsewhere, 'data-')), 'postgres');
-  chmodSync(dirname(outside), 0o711);
+  giveFolder(outside, dataDir);
   writeFileAtomically(join(dataDir, noteName), `${outside}\n`);
   return outside;
 }
 
-/** The folder outside of DATA_DIR that belongs to it, if there is one. */
+/** Makes the folder around a cluster, which the database's user can reach, and notes whose it is. */
+function giveFolder(cluster: string, dataDir: string): void {
+  const folder = dirname(cluster);
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o711);
+  writeFileAtomically(join(folder, ownerNoteName), `${realpathSync(dataDir)}\n`);
+}
+
+/** The folder outside of DATA_DIR that belongs to it, if there is one. Refused in a copy of that DATA_DIR. */
 export function notedLocation(dataDir: string): string | undefined {
   const file = join(dataDir, noteName);
   const noted = readIfPresent(file)?.trim();
@@ -35,7 +49,19 @@ export function notedLocation(dataDir: string): string | undefined {
     throw new LocalError(
       `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to start over.`,
     );
+  if (noted !== undefined) refuseCopy(dataDir, noted);
   return noted;
+}
+
+/** A copy of DATA_DIR has the same note: its start would use the database of the original, and its reset remove it. */
+function refuseCopy(dataDir: string, noted: string): void {
+  const owner = readIfPresent(join(dirname(noted), ownerNoteName))?.trim();
+  if (owner === undefined || owner === realpathSync(dataDir)) return;
+  // Otherwise DATA_DIR was moved.
+  if (readIfPresent(join(owner, noteName))?.trim() !== noted) return;
+  throw new LocalError(
+    `${dataDir} is a copy of ${owner}, whose database is in ${noted} and was not copied. Remove ${join(dataDir, noteName)} to use this folder with a database of its own, or to remove it.`,
+  );
 }
 
 /** A user of this machine as whom a server is run. */
