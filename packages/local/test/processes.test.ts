@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, testFolder, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
@@ -200,6 +200,29 @@ test('the processes of a dead supervisor are stopped; a later process under the 
   expect(hasEnded(stranger.pid ?? 0)).toBe(false);
   ownership.release();
   stranger.kill('SIGKILL');
+});
+
+test('a copy of a folder in use is refused by name, and stops no process of the original; a moved folder is taken', async () => {
+  const parent = await testFolder();
+  const [original, copy, moved] = ['original', 'copy', 'moved'].map((name) => join(parent, name)) as [string, string, string];
+  mkdirSync(original);
+  const running = spawn(process.execPath, sleep);
+  const ownership = await takeFolder(original);
+  ownership.add('running', running.pid ?? 0, 'SIGKILL');
+  cpSync(original, copy, { recursive: true });
+  // The copy names the live supervisor, and then a dead one.
+  for (const supervisor of [readData(copy, 'supervisor.json')['supervisor'], { pid: 2 ** 22, startTime: '1' }]) {
+    writeJson(join(copy, 'supervisor.json'), { ...readData(copy, 'supervisor.json'), supervisor });
+    await expect(takeFolder(copy)).rejects.toThrow(`${copy} is a copy of ${original}`);
+    await expect(removeData(copy)).rejects.toThrow(`remove ${join(copy, 'supervisor.json')}`);
+  }
+  ownership.release();
+  expect(hasEnded(running.pid ?? 0)).toBe(false);
+  renameSync(copy, moved);
+  rmSync(original, { recursive: true });
+  const ended = once(running, 'exit');
+  (await takeFolder(moved)).release();
+  expect(await ended).toEqual([null, 'SIGKILL']);
 });
 
 test('reset removes what is ours, keeps what is not, and is refused while a supervisor lives', async () => {

@@ -1,4 +1,4 @@
-import { globSync, linkSync, rmSync } from 'node:fs';
+import { existsSync, globSync, linkSync, realpathSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -15,8 +15,8 @@ export interface Ownership {
 }
 
 /**
- * Takes a folder for this process. Refused while another live process owns it; the processes of a dead owner are stopped first, and the
- * drafts of dead processes removed.
+ * Takes a folder for this process. Refused while another live process owns it, and in a copy of a folder that was owned; the processes of a
+ * dead owner are stopped first, and the drafts of dead processes removed.
  */
 export async function takeFolder(folder: string): Promise<Ownership> {
   const file = ownerFilePath(folder);
@@ -24,7 +24,7 @@ export async function takeFolder(folder: string): Promise<Ownership> {
   await stopLeftProcesses(Object.values(takeOwnerFile(file, self)));
   removeDrafts(folder, (pid) => startTimeOf(pid) !== undefined);
   let processes: OwnerFile['processes'] = {};
-  const save = () => writeJson(file, { supervisor: self, processes } satisfies OwnerFile);
+  const save = () => writeJson(file, { folder: realpathSync(folder), supervisor: self, processes } satisfies OwnerFile);
   save();
   return {
     add: (name, pid, stopSignal) => {
@@ -59,22 +59,34 @@ export async function stopLeftIn(folder: string): Promise<void> {
  * owner, which only one process can create. While it exists and the owner file still names that owner, no other start replaces it.
  */
 function takeOwnerFile(file: string, self: ProcessMark): OwnerFile['processes'] {
+  const folder = realpathSync(dirname(file));
   for (;;) {
-    if (createOnce(file, { supervisor: self, processes: {} })) return {};
+    if (createOnce(file, { folder, supervisor: self, processes: {} })) return {};
     const owner = readOwnerFile(file);
     // The owner released it between the two calls.
     if (!owner) continue;
+    refuseCopy(file, owner);
     refuseLiveOwner(file, owner.supervisor);
     const claim = claimOwnership(file, owner.supervisor, self);
     if (claim === undefined) continue;
     if (isSame(readOwnerFile(file)?.supervisor, owner.supervisor)) {
-      writeJson(file, { supervisor: self, processes: owner.processes } satisfies OwnerFile);
+      writeJson(file, { folder, supervisor: self, processes: owner.processes } satisfies OwnerFile);
       // Claims on earlier owners are void now.
       for (const old of globSync(`${basename(file)}.after-*`, { cwd: dirname(file) })) rmSync(join(dirname(file), old), { force: true });
       return owner.processes;
     }
     rmSync(claim, { force: true });
   }
+}
+
+/** The processes that a copied file names are those of the original, and its database was copied while it changed. */
+function refuseCopy(file: string, { folder: original }: OwnerFile): void {
+  const folder = dirname(file);
+  // A folder that was moved is no longer where it was.
+  if (original === undefined || original === realpathSync(folder) || !existsSync(original)) return;
+  throw new LocalError(
+    `${folder} is a copy of ${original} that was made while a system ran on it, and a database in it may be damaged. Stop that system and copy the folder again, or remove ${file} to use the copy as it is.`,
+  );
 }
 
 function refuseLiveOwner(file: string, owner: ProcessMark): void {
@@ -117,6 +129,8 @@ const mark = z.object({ pid: z.int(), startTime: z.string() });
 const signals = Object.keys(constants.signals) as [NodeJS.Signals, ...NodeJS.Signals[]];
 
 const schema = z.object({
+  /** Absent in a file of an earlier release, and in claims. */
+  folder: z.string().optional(),
   supervisor: mark,
   processes: z.record(z.string(), mark.extend({ stopSignal: z.enum(signals) })),
 });
