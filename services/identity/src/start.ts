@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { createFairLimiter, serve } from '@agent-service/contracts';
-import type { ProcessContext } from '@agent-service/runtime';
+import { ConfigurationError, type ProcessContext } from '@agent-service/runtime';
 import { createCursors, openCipher, openEventRelay, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityDeps } from './deps.ts';
@@ -15,7 +15,7 @@ import { sealedTwoFactorSecrets } from './portal/store/two-factors.ts';
 import { prepareSchema, schema } from './prepare-schema.ts';
 import { createRevocationWait } from './rpc/revocation.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
-import { isAppendOnly } from './store/audit-verify.ts';
+import { isAppendOnly, isSignedWithOtherKeys } from './store/audit-verify.ts';
 import { createCredentialUses } from './store/credential-uses.ts';
 import { sealedOutcomes } from './store/credentials.ts';
 import { entities } from './store/entities.ts';
@@ -36,6 +36,7 @@ export async function start(process: ProcessContext, config: IdentityConfig, pau
   const store = await openStore(process, config, { schema, entities: [...entities, ...portalEntities] });
   const auditKeys = auditKeysOf(config);
   await signOldChains(store, auditKeys);
+  if (await isSignedWithOtherKeys(store.sql, auditKeys)) throw otherAuditKeys(config);
   if (!(await isAppendOnly(store.sql))) process.logger.warn({ event: 'audit_log_not_separated', setting: 'DATABASE_OWNER_URL' });
   const cipher = await openCipher(process, store, config, [sealedPrivateKeys, sealedOutcomes, sealedTwoFactorSecrets]);
   const signingKeys = await openSigningKeys(process, store, cipher, {
@@ -85,3 +86,10 @@ const derivedKey = ({ KEY_HASH_SECRET }: IdentityConfig, purpose: string): Buffe
 
 const auditKeysOf = (config: IdentityConfig): AuditKeys =>
   new Map([[1, derivedKey(config, 'agent-service audit chain 1')], ...(config.AUDIT_KEYS ?? [])]);
+
+function otherAuditKeys({ AUDIT_KEYS }: IdentityConfig): ConfigurationError {
+  const setting = AUDIT_KEYS?.has(1) ? 'AUDIT_KEYS' : 'KEY_HASH_SECRET';
+  return new ConfigurationError([
+    `${setting}: not the one that the audit log was signed with, and new entries would break the log. Bring it back; if it is lost, add a later version to AUDIT_KEYS`,
+  ]);
+}

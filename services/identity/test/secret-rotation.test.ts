@@ -71,3 +71,24 @@ test('a recovery code is accepted until the secret that its hash was made with i
 test('the first key of the audit log has to be given while the secret that it comes from is replaced', async () => {
   await expect(boot({ KEY_HASH_SECRET: `${old},${next}` })).rejects.toThrow('AUDIT_KEYS: must have version 1');
 });
+
+test('identity does not start with another key of the audit log, which its entries would break', async () => {
+  const database = await testDatabase();
+  const otherKey = `1:${Buffer.alloc(32, 6).toString('base64')}`;
+  const startWith = (settings: { KEY_HASH_SECRET: string; AUDIT_KEYS?: string }) => boot({ DATABASE_URL: database.url, ...settings });
+  const first = await startWith({ KEY_HASH_SECRET: old });
+  const { organizationId } = await first.operator.createOrganization({ name: 'Restored' });
+  const entriesOf = async ({ operator }: BootedService) => Number((await operator.verifyAuditChain({ organizationId })).entries);
+  await until('its creation is in the log', async () => (await entriesOf(first)) > 0, 15_000);
+  await first.stop();
+
+  await expect(startWith({ KEY_HASH_SECRET: next })).rejects.toThrow('KEY_HASH_SECRET: not the one that the audit log was signed with');
+  await expect(startWith({ KEY_HASH_SECRET: old, AUDIT_KEYS: otherKey })).rejects.toThrow('AUDIT_KEYS: not the one');
+  const again = await startWith({ KEY_HASH_SECRET: old });
+  expect(await again.operator.verifyAuditChain({ organizationId })).toMatchObject({ faults: [] });
+  await again.stop();
+
+  const withLaterKey = await startWith({ KEY_HASH_SECRET: next, AUDIT_KEYS: otherKey.replace('1:', '2:') });
+  await withLaterKey.stop();
+  await database.drop();
+});

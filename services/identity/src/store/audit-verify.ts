@@ -186,13 +186,32 @@ export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: str
   };
 }
 
-function anchorOf(keys: AuditKeys, { version, mac, brokenFrom: brokenFromText, ...row }: ChainRow): SignedAnchor | ChainFault {
+function isHeadSigned(keys: AuditKeys, { organizationId, sequence, hash, version, brokenFrom, mac }: Omit<ChainRow, 'at'>): boolean {
+  const head = { organizationId, sequence: Number(sequence), hash, brokenFrom: brokenFrom === null ? undefined : Number(brokenFrom) };
+  const expected = version === null ? undefined : headMac(keys, version, head);
+  return expected !== undefined && mac !== null && isSameMac(expected, mac);
+}
+
+const maxNewestHeads = 20;
+
+const newestHeadsStatement = `
+  select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac
+  from audit_chains where mac is not null order by organization_id desc limit ${maxNewestHeads}`;
+
+/**
+ * True if none of the newest chains has the signature that these keys make: the keys are others, and each entry under them would break a
+ * chain for ever. False where a later key was added, which is how the log goes on after a key is lost.
+ */
+export async function isSignedWithOtherKeys(sql: Sql, keys: AuditKeys): Promise<boolean> {
+  const heads = await sql<Omit<ChainRow, 'at'>>(newestHeadsStatement);
+  if (heads.some((head) => isHeadSigned(keys, head) || !keys.has(head.version ?? unkeyedVersion))) return false;
+  return heads.some(({ version }) => version === newestVersion(keys));
+}
+
+function anchorOf(keys: AuditKeys, row: ChainRow): SignedAnchor | ChainFault {
   const { organizationId, hash } = row;
   const sequence = Number(row.sequence);
-  const brokenFrom = brokenFromText === null ? undefined : Number(brokenFromText);
-  const expected = version === null ? undefined : headMac(keys, version, { organizationId, sequence, hash, brokenFrom });
-  if (expected === undefined || mac === null || !isSameMac(expected, mac))
-    return { organizationId, sequence, reason: 'the head of the chain does not match its signature' };
+  if (!isHeadSigned(keys, row)) return { organizationId, sequence, reason: 'the head of the chain does not match its signature' };
   const anchor = { organizationId, sequence, hash, at: new Date(row.at).toISOString() };
   const keyVersion = newestVersion(keys);
   return { ...anchor, keyVersion, mac: anchorMac(keys, keyVersion, anchor) ?? '' };
