@@ -17,3 +17,12 @@ test.each([
   expect(await run.then(() => 'no failure', failureText)).toMatch(/argument '.*' is invalid/);
   expect(connect).not.toHaveBeenCalled();
 });
+
+test('an option that is given twice is refused, and not even the last value takes effect', async () => {
+  const written = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const connect = jest.fn<() => never>();
+  const run = buildProgram({}, connect).parseAsync(['key', 'revoke', '--key', 'key_a', '--key', 'key_b'], { from: 'user' });
+  await expect(run).rejects.toMatchObject({ exitCode: 1 });
+  expect(written.mock.calls.join()).toContain("option '--key <id>' is given more than once");
+  expect(connect).not.toHaveBeenCalled();
+});

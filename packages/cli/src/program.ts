@@ -34,5 +34,17 @@ export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection):
   dataSourceCommands(program, run, env);
   outboxCommands(program, run);
   webhookCommands(program, run);
+  for (const noun of program.commands) noun.commands.forEach(refuseRepetitions);
   return program;
+}
+
+/** Otherwise only the last value would count: `key revoke` with two keys would leave the first one valid. */
+function refuseRepetitions(command: Command): void {
+  for (const option of command.options.filter(({ required, variadic }) => required && !variadic)) {
+    let uses = 0;
+    command.on(`option:${option.name()}`, () => {
+      uses += 1;
+      if (uses > 1) command.error(`error: option '${option.flags}' is given more than once.`);
+    });
+  }
 }
