@@ -66,6 +66,25 @@ describe('servers that the operator names', () => {
     await expect(query(urls['identity'] ?? '', 'create schema more')).rejects.toThrow('permission denied for database');
   });
 
+  test('a database that was restored under another name is refused with the statements that give its schemas to the roles of its own', async () => {
+    const restored = await testDatabase();
+    const [service, former] = ['restored', `former_${Date.now()}`];
+    const provision = () => provisionGivenDatabase(restored.url, { services: [service], password: () => 'password' });
+    for (const sql of [`create role ${former}`, `create schema ${service} authorization ${former}`]) await query(restored.url, sql);
+    const message = await provision().then(
+      () => 'no failure',
+      (cause: Error) => cause.message,
+    );
+    expect(message).toContain('belong to roles of another name');
+    const statements = message.split('\n').filter((line) => line.includes('reassign'));
+    expect(statements).toEqual([expect.stringContaining(`reassign owned by "${former}" to "`)]);
+    await query(restored.url, statements.join(''));
+    const { urls } = await provision();
+    expect(await query(urls[service] ?? '', 'create table made ()')).toEqual([]);
+    await query(restored.url, `drop role ${former}`);
+    await restored.drop();
+  });
+
   test('a service may run with a role that does not own its schema', async () => {
     const { urls, ownerUrls } = await provisionGivenDatabase(database.url, {
       services: ['split'],

@@ -137,7 +137,24 @@ async function makeRoles(client: Client, url: string, { services, runtimeRoles =
     urls[service] = await makeOne(service, runtimeRoleName(service));
   }
   await client.query('commit');
+  await refuseOtherOwners(client, services, database);
   return { urls, ownerUrls };
+}
+
+/** After a backup was restored under another name, the schemas belong to the roles of the name before. */
+async function refuseOtherOwners(client: Client, services: readonly string[], database: string): Promise<void> {
+  const { rows } = await client.query<{ role: string; owner: string }>(
+    `select role, pg_get_userbyid(nspowner)::text as owner from unnest($1::text[], $2::text[]) as ours (schema, role) join pg_namespace on nspname = schema
+     where not has_schema_privilege(role, schema, 'usage')`,
+    [services, services.map((service) => roleName(database, service))],
+  );
+  if (rows.length === 0) return;
+  const statements = rows.map(
+    ({ role, owner }) => `  reassign owned by ${client.escapeIdentifier(owner)} to ${client.escapeIdentifier(role)};`,
+  );
+  throw new LocalError(
+    `DATABASE_URL: the schemas of the database "${database}" belong to roles of another name, as after a backup was restored under a new name. Give the database the name of before, or run in it, as an administrator:\n${statements.join('\n')}`,
+  );
 }
 
 async function databaseOf(client: Client): Promise<string> {
