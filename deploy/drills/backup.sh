@@ -83,7 +83,7 @@ say 'the database is gone; secrets.json and credentials.json are kept with the b
 began=$(now)
 pg initdb -D "$work/dump" --auth=trust --encoding=UTF8 --locale=C.UTF-8 -U postgres >/dev/null
 port_of_dump=$(free_port); start_server dump "$port_of_dump"
-grep -v 'CREATE ROLE postgres;' "$work/roles.sql" | pg psql -q -p "$port_of_dump" -v ON_ERROR_STOP=1 >/dev/null
+grep -vE '^(CREATE|ALTER) ROLE postgres[ ;]' "$work/roles.sql" | pg psql -q -p "$port_of_dump" -v ON_ERROR_STOP=1 >/dev/null
 pg createdb -p "$port_of_dump" agent_service
 pg pg_restore -p "$port_of_dump" -d agent_service --exit-on-error <"$work/agent_service.dump"
 for extra in "$work"/*.extra; do [ ! -f "$extra" ] || pg pg_restore -p "$port_of_dump" -d postgres -C --exit-on-error <"$extra"; done
