@@ -1,17 +1,19 @@
 import { isIP } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { AddressRefused, createResolve, guardedLookup, type IpNetwork, isReachable, type Resolve } from '@agent-service/outbound';
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, Pool } from 'undici';
 
 const connectLimitMs = 5_000;
 const idleMs = 30_000;
-const maxOrigins = 10_000;
+const defaultMaxOrigins = 10_000;
 
 interface AgentOptions {
   allowed: readonly IpNetwork[];
   /** Certificates in PEM besides the default ones. */
   extraAuthorities?: string | undefined;
   resolve?: Resolve;
+  /** Receivers with connections at once; requests to further ones fail. */
+  maxOrigins?: number;
 }
 
 /** Connections to receivers, kept alive between deliveries. Never connects to an address that is not allowed. */
@@ -19,6 +21,7 @@ export function createReceiverAgent({
   allowed,
   extraAuthorities,
   resolve = createResolve({ local: allowed.length > 0 }),
+  maxOrigins = defaultMaxOrigins,
 }: AgentOptions): Agent {
   const connect = buildConnector({
     timeout: connectLimitMs,
@@ -31,6 +34,7 @@ export function createReceiverAgent({
     // A receiver may ask for longer, and each of its names would take one of the origins for that time.
     keepAliveMaxTimeout: idleMs,
     maxOrigins,
+    factory: createPool,
     // The sender limits headers and body together.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -47,6 +51,21 @@ export function createReceiverAgent({
       });
     },
   });
+}
+
+/**
+ * The connections to one origin. When the last one ends because its request was aborted, undici still counts that request as pending. The agent
+ * would keep the unused pool, and its origin would count towards the limit for good.
+ */
+function createPool(origin: string | URL, options: object): Pool {
+  const pool = new Pool(origin, options);
+  pool.on('disconnect', (_origin, targets, cause) => {
+    const isAborted = cause.code === 'UND_ERR_INFO' && cause.message === 'aborted';
+    const { connected, size } = pool.stats;
+    // The aborted request is the only one. Its connection is destroyed in the unused pool alone, because a pool keeps destroyed ones.
+    if (isAborted && connected === 0 && size === 1) void targets.at(-1)?.destroy();
+  });
+  return pool;
 }
 
 /** Made once, because reading all certificates for each connection takes longer than its handshake. */

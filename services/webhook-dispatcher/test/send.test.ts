@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { type IpNetwork, networksSetting } from '@agent-service/outbound';
-import { type Receiver, type ReceiverBehaviour, receiver, testCertificate } from '@agent-service/testkit';
+import { type Receiver, type ReceiverBehaviour, receiver, testCertificate, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { Agent } from 'undici';
@@ -56,6 +56,28 @@ test('an attempt ends at its limit if the receiver hangs before or during its an
     expect(await send(agent, sending(), going, 300)).toMatchObject({ kind: 'unanswered', reason: 'timeout' });
     expect(performance.now() - startedAt).toBeGreaterThan(290);
   }
+});
+
+test('a receiver whose requests were aborted no longer counts towards the limit of receivers', async () => {
+  const named = await receiver(() => behaviour, testCertificate({ names: ['*.receivers.example'] }));
+  const one = createReceiverAgent({
+    allowed: loopback,
+    extraAuthorities: named.certificate.cert,
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    maxOrigins: 1,
+  });
+  const { port } = new URL(named.url);
+  const long = { status: 200, body: 'x'.repeat(64 * 1024) };
+  for (const [name, each] of Object.entries({ first: 'hang', second: 'drip', third: long, fourth: { status: 200 } } as const)) {
+    behaviour = each;
+    // The receiver before it counts until its connection has ended.
+    await until(`the ${name} receiver gets a request`, async () => {
+      await send(one, sending(`https://${name}.receivers.example:${port}/`), going, 300);
+      return named.requests.at(-1)?.headers['host']?.startsWith(name) ?? false;
+    });
+  }
+  await one.destroy();
+  await named.stop();
 });
 
 test('connections are kept alive and reused', async () => {
