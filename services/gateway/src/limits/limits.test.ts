@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from '@agent-service/http/limits/limits';
 import { applyLimits, type Counter, createLocalLimiter } from '@agent-service/http/limits/local-limiter';
@@ -150,6 +152,20 @@ test('while Redis hangs, requests that waited for a call fail with it, and later
   nowMs += 1;
   await expect(limiter.take([rule('{org_1}', 10)])).rejects.toThrow('away');
   expect(calls).toBe(2);
+});
+
+test('organizations and addresses that are not active any more take little memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const limiter = createRedisLimiter({ take: (keys) => Promise.resolve(keys.flatMap(() => [1, 1, 1_000])) });
+  const takeOf = (name: string) => limiter.take([rule(`{${name}}`, 300)]);
+  await takeOf('failures:first');
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < 10_000; index += 1) await takeOf(`failures:10.0.${index >> 8}.${index & 255}`);
+  collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(15_000_000);
+  await takeOf('failures:last');
 });
 
 describe('rules', () => {

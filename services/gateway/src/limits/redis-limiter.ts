@@ -29,7 +29,8 @@ function commandFor(client: RedisClient, numberOfKeys: number): Command {
 }
 
 const maxBatch = 100;
-const maxBatchers = 10_000;
+/** A batcher takes 4 KB and is useful only while a call is out, so the least recently used ones are dropped. */
+const maxBatchers = 1_000;
 
 /** A request that waits for its turn. */
 interface Waiting {
