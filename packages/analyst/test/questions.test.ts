@@ -339,7 +339,7 @@ test.each(['hi', 'what can you do?', 'What is the weather like?', 'xyzzy', '???'
 );
 
 test('every example question over any of the tables is understood', async () => {
-  const listed = await company.data.listTables();
+  const { tables: listed } = await company.data.listTables();
   for (const { name } of listed) {
     const examples = (await company.ask(`xyzzy ${name.replaceAll('_', ' ')} quux`)).split('\n').filter((line) => line.startsWith('- '));
     expect(examples).toHaveLength(3);

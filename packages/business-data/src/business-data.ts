@@ -37,9 +37,8 @@ export interface QueryResult {
 
 /** An organization's data as far as one agent may see it. */
 export interface BusinessData {
-  listTables(): Promise<readonly ScopedTable[]>;
-  /** The entries of the scope that the data source does not have. */
-  listMissing(): Promise<readonly string[]>;
+  /** The tables in scope, and the entries of the scope that the data source does not have. */
+  listTables(): Promise<{ readonly tables: readonly ScopedTable[]; readonly missing: readonly string[] }>;
   /** By the name that `listTables` gives; undefined when it is not in scope. */
   describeTable(name: string): Promise<ScopedTable | undefined>;
   query(sql: string, options?: QueryOptions): Promise<QueryResult>;
@@ -78,8 +77,10 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
     }
   };
   return {
-    listTables: async () => (await resolve()).tables,
-    listMissing: async () => (await readScope()).missing,
+    async listTables() {
+      const { scope: resolved, missing } = await readScope();
+      return { tables: resolved.tables, missing };
+    },
     describeTable: async (name) => findWritten(await resolve(), name),
     async query(sql, options = {}) {
       const resolved = await resolve();

@@ -69,8 +69,8 @@ const listTables = tool({
   description: 'Lists the tables that can be read, with their columns.',
   input: z.object({}),
   async run(data) {
-    const missing = describeMissing(await data.listMissing());
-    return { text: describeTables(await data.listTables()) + (missing === '' ? '' : `\n(${missing})`) };
+    const { tables, missing } = await data.listTables();
+    return { text: describeTables(tables) + (missing.length === 0 ? '' : `\n(${describeMissing(missing)})`) };
   },
 });
 

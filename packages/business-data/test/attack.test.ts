@@ -33,7 +33,7 @@ async function query(statement: string): Promise<unknown> {
 }
 
 test('the scope is the one that the attack assumes', async () => {
-  expect((await data.listTables()).map(({ written }) => written).sort()).toEqual(
+  expect((await data.listTables()).tables.map(({ written }) => written).sort()).toEqual(
     ['"Mixed Case"', 'customers', 'orders', 'sales.orders', 'visible_people'].sort(),
   );
 });
