@@ -55,6 +55,11 @@ function lastPairs(value: number, count: number): string {
 }
 
 const pairsOfTime = 5;
+
+/** The first digits of an identifier, which are its millisecond. */
+export const encodeIdTime = (timeMs: number): string => lastPairs(timeMs, pairsOfTime);
+export const decodeIdTime = (text: string): number => [...text].reduce((sum, digit) => sum * digits.length + digits.indexOf(digit), 0);
+
 const pairsOfOrder = 2;
 const orders = pairs.length ** pairsOfOrder;
 /** One random word fills so many, without two of its bits. */
@@ -93,7 +98,7 @@ function nextSortKey(prefix: IdPrefix, nowMs: number): SortKey {
 export function newId(prefix: IdPrefix, nowMs: number = processClock.now()): string {
   const { timeMs, order } = nextSortKey(prefix, nowMs);
   const random = `${lastPairs(nextWord(), pairsOfWord)}${lastPairs(nextWord(), pairsOfWord)}`;
-  return `${prefix}_${lastPairs(timeMs, pairsOfTime)}${lastPairs(order, pairsOfOrder)}${random}`;
+  return `${prefix}_${encodeIdTime(timeMs)}${lastPairs(order, pairsOfOrder)}${random}`;
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -44,4 +44,4 @@ export { classifyCallFailure, type FieldError, invalidFields, isAway, required, 
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { AnswerRecord__Output as AnswerRecord } from './gen/agentservice/v1/AnswerRecord.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
-export { isWellFormedApiKey, makeApiKey, newId } from './ids.ts';
+export { decodeIdTime, encodeIdTime, isWellFormedApiKey, makeApiKey, newId } from './ids.ts';

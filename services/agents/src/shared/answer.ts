@@ -1,4 +1,4 @@
-import { checkId, checkTenant, ServiceError, type Tenant } from '@agent-service/contracts';
+import { checkId, checkTenant, decodeIdTime, encodeIdTime, ServiceError, type Tenant } from '@agent-service/contracts';
 
 /** The id of an answer, which is also the id of its message and of its hold. */
 export interface AnswerKey extends Tenant {
@@ -37,7 +37,6 @@ export const byKey = <Row extends AnswerKey>(rows: readonly Row[]): Map<string, 
 /** The rows without those whose key another row before them has. */
 export const firstOfEachKey = <Row extends AnswerKey>(rows: readonly Row[]): Row[] => [...byKey(rows.toReversed()).values()];
 
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const wellFormed = /^msg_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 
@@ -47,7 +46,7 @@ const latest = Date.UTC(10_000, 0) - 1;
 /** The millisecond in the id of a message; undefined for a text that is not such an id. */
 export function timeOf(id: string): number | undefined {
   if (!wellFormed.test(id)) return undefined;
-  const time = [...timePart(id)].reduce((sum, character) => sum * alphabet.length + alphabet.indexOf(character), 0);
+  const time = decodeIdTime(timePart(id));
   return time > 0 && time <= latest ? time : undefined;
 }
 
@@ -68,17 +67,7 @@ export const withTime = ({ organizationId, environment, id }: AnswerKey): Answer
 export function userMessageIdOf(answerId: string): string {
   const time = timeOf(answerId);
   if (time === undefined) throw new RangeError(`${answerId} is not the id of an answer`);
-  return `msg_${encodeTime(time - 1)}${answerId.slice(4 + timeLength)}`;
-}
-
-function encodeTime(time: number): string {
-  let rest = time;
-  let text = '';
-  for (let position = 0; position < timeLength; position += 1) {
-    text = alphabet[rest % alphabet.length] + text;
-    rest = Math.floor(rest / alphabet.length);
-  }
-  return text;
+  return `msg_${encodeIdTime(time - 1)}${answerId.slice(4 + timeLength)}`;
 }
 
 /** The states of an answer that has not ended, and of a hold that is to be released. */
