@@ -65,17 +65,12 @@ export async function beginWalk(sql: Sql, keys: AuditKeys, organizationId: strin
   return { ...walk, headFault: fault || breakFault, headFaultAt };
 }
 
-function headFaultOf(
-  keys: AuditKeys,
-  organizationId: string,
-  { length, head, version, mac, newest, brokenFrom: brokenFromText }: HeadRow,
-): string {
+function headFaultOf(keys: AuditKeys, organizationId: string, { length, head, version, mac, newest, brokenFrom }: HeadRow): string {
   if (length === null || head === null) return 'the chain is missing';
   if (version === null || mac === null) return 'the head of the chain is not signed';
-  const brokenFrom = brokenFromText === null ? undefined : Number(brokenFromText);
-  const expected = headMac(keys, version, { organizationId, sequence: Number(length), hash: head, brokenFrom });
-  if (expected === undefined) return `AUDIT_KEYS has no version ${version}`;
-  if (!isSameMac(expected, mac)) return 'the head of the chain does not match its signature';
+  if (!keys.has(version)) return `AUDIT_KEYS has no version ${version}`;
+  if (!isHeadSigned(keys, { organizationId, sequence: length, hash: head, version, brokenFrom, mac }))
+    return 'the head of the chain does not match its signature';
   return Number(newest ?? 0) === Number(length) ? '' : 'the chain does not end with its newest entry';
 }
 
