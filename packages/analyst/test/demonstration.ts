@@ -19,6 +19,7 @@ export interface Demonstration {
 }
 
 interface Options {
+  readonly source?: string;
   readonly earlier?: readonly string[];
   readonly output?: Output;
   readonly tools?: readonly Tool[];
@@ -50,7 +51,8 @@ function open(database: TestDatabase, url: string, scope: readonly string[]): De
     data,
     tools,
     rows: async (sql) => await oneOff(url, sql),
-    ask: async (message, options) => await askBuiltIn(message, { tools, ...options }),
+    // As in a worker, questions about a company share an index of its values.
+    ask: async (message, options) => await askBuiltIn(message, { tools, source: url, ...options }),
     async stop() {
       await Promise.all([source.close(), gate.close()]);
       await database.drop();
@@ -66,9 +68,9 @@ export const toolsOf = (data: BusinessData): Tool[] =>
 
 export async function askBuiltIn(
   message: string,
-  { tools = [], earlier = [], output = { format: 'markdown', charts: false } }: Options,
+  { tools = [], source, earlier = [], output = { format: 'markdown', charts: false } }: Options,
 ): Promise<string> {
-  return (await answerQuestion({ message, earlier, output, tools }, AbortSignal.timeout(20_000))).content;
+  return (await answerQuestion({ message, source, earlier, output, tools }, AbortSignal.timeout(20_000))).content;
 }
 
 async function oneOff(connectionString: string, sql: string): Promise<(string | null)[][]> {

@@ -393,4 +393,7 @@ test('the answer reports a failure of the data source', async () => {
   const withFailing = (name: string) => company.tools.map((tool) => (tool.name === name ? { ...tool, run: async () => down } : tool));
   expect(await company.ask('How many orders?', { tools: withFailing('list_tables') })).toContain(`could not be read: ${down}`);
   expect(await company.ask('How many orders?', { tools: withFailing('query') })).toContain(`could not be read: ${down}`);
+  const source = 'a source without an index of its values';
+  expect(await company.ask('How many orders?', { tools: withFailing('query'), source })).toContain(`could not be read: ${down}`);
+  expect(await company.ask('How many orders?', { source })).toContain('Counted: ');
 });
