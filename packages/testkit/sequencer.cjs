@@ -12,7 +12,7 @@ const usualMs = [
   [loading, 25_000],
   [/services\/gateway\/test\/system\//, 20_000],
   [/services\/(answer-worker|webhook-dispatcher|templates)\/test\//, 15_000],
-  [/packages\/(business-data|queues|local)\/test\//, 10_000],
+  [/packages\/(business-data|queues|local)\/test\/|\/evaluation\.test|plans\.test/, 10_000],
   [/./, 2_000],
 ];
 const usualMsOf = ({ path }) => usualMs.find(([pattern]) => pattern.test(path))[1];
