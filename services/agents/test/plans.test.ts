@@ -6,7 +6,7 @@ import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf 
 import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
 import { endCharged, endUncharged, loadStatuses, removeReleased, storeResults } from '../src/answers/store/end.ts';
-import { readAnswers } from '../src/answers/store/read.ts';
+import { readAnswers, selectOfDeleted } from '../src/answers/store/read.ts';
 import { loadHistories } from '../src/answers/store/sql.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
@@ -47,6 +47,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   removeKeysOf: (sql) => removeKeysOf(sql, [message], now),
   acceptMessages: (sql) => acceptMessages(sql, [candidate], { inFlight: 50, waiting: 100 }, now),
   attachChannels: (sql) => attachChannels(sql, [message]),
+  selectOfDeleted: (sql) => selectOfDeleted(sql, [message]),
   readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
   beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', apart: false, workerChannel: 'worker:1' }], now),
   findUnended: (sql) => findUnended(sql, [key]),

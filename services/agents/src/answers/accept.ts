@@ -17,7 +17,7 @@ import {
   removeKeysOf,
   type Situation,
 } from './store/accept.ts';
-import { readInSteps } from './store/read.ts';
+import { readInSteps, selectOfDeleted } from './store/read.ts';
 import type { AttemptInput } from './store/sql.ts';
 
 const batchItems = 200;
@@ -270,9 +270,13 @@ export class Acceptance {
     await attachChannels(store.sql, acceptedBefore);
     const keys = acceptedBefore.map(withTime);
     const rows = byKey(await readInSteps(store.sql, keys, ({ content: _, queries: __, ...row }) => row));
+    const attached = acceptedBefore.flatMap((key) => (key.isAttached ? (rows.get(nameOf(key)) ?? []) : []));
+    const deleted = new Set(await selectOfDeleted(store.sql, attached));
     return new Map(
       acceptedBefore.map(({ message, isAttached, ...key }) => {
         const row = rows.get(nameOf(key));
+        // The answer of an Idempotency-Key is gone only together with its conversation.
+        if (isAttached && (!row || deleted.has(row))) return [message, refused('not_found', 'conversation_id')];
         if (!row) return [message, refused('not_found')];
         const { id: answerId, conversationId, createdAt, tier } = row;
         return [

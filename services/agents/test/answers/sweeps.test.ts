@@ -270,6 +270,24 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
   expect(await removeOldKeys(rig.deps)).toBeGreaterThan(0);
 });
 
+test('an Idempotency-Key does not return the answer of a deleted conversation, before nor after its messages are removed', async () => {
+  const keyed = { idempotencyScope: 'deleted', idempotencyFingerprint: 'a' };
+  const id = await start(keyed);
+  await begin(id);
+  await rig.answers.complete(result(id, 1));
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+  const repeat = () => rig.answers.accept(newMessage(rig.clock.now, { ...keyed, replyChannel: 'replies:2' }));
+  expect(await repeat()).toMatchObject({ started: { answerId: id, attached: true } });
+  await rig.sql('update conversations set deleted_at = now() where id = (select conversation_id from messages where id = $1)', [id]);
+  const refusal = { code: 'not_found', param: 'conversation_id' };
+  expect(await repeat()).toEqual({ refusal });
+  await rig.sql('delete from messages where id = $1', [id]);
+  expect(await repeat()).toEqual({ refusal });
+});
+
 test('a key that is used again is removed alone, with any number of other expired keys', async () => {
   const keyed = { idempotencyScope: 'again', idempotencyFingerprint: 'a' };
   const id = await start(keyed);

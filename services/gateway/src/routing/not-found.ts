@@ -15,6 +15,8 @@ const kinds: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 const maxShownId = 60;
+const deletedAnswer =
+  'The message with this Idempotency-Key was answered in a conversation that has been deleted. Use a new key for a new message.';
 
 /** Names the id that was not found, where those that exist are listed, and which environment was searched. Other errors stay as they are. */
 export function explainNotFound(cause: unknown, { params, body }: RouteInput, principal: Principal | undefined): unknown {
@@ -24,6 +26,8 @@ export function explainNotFound(cause: unknown, { params, body }: RouteInput, pr
     ([name]) => name in kinds && (cause.param === null || name === cause.param),
   );
   const [first] = ids;
+  // A message that names no conversation is refused for one only where its Idempotency-Key does.
+  if (first === undefined && cause.param === 'conversation_id') return new ServiceError('not_found', { message: deletedAnswer, cause });
   if (first === undefined) return cause;
   const named = ids.map(([name, id]) => `no ${kinds[name]?.[0]} ${id.slice(0, maxShownId)}`).join(', or ');
   const lists = ids.map(([name]) => kinds[name]?.[1]).join(' and ');

@@ -1,7 +1,18 @@
 import { type AnswerRecord, ServiceError, type Tenant } from '@agent-service/contracts';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
-import { type AnswerReading, assistantMessage, itemsByKey, milliseconds, readingColumns, sameKey, statesFor } from './sql.ts';
+import {
+  type AnswerReading,
+  assistantMessage,
+  items,
+  itemsByKey,
+  milliseconds,
+  readingColumns,
+  sameKey,
+  sameTenant,
+  statesFor,
+  tenantColumns,
+} from './sql.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
 export interface QueryRecord {
@@ -111,4 +122,25 @@ export function readWhole(sql: Sql, keys: readonly AnswerReading[]): Promise<Rea
   });
 }
 
-export const readStatements = { read, records, pendingOfAgent, counts };
+type ConversationKey = Tenant & { readonly n: number; readonly conversationId: string };
+
+const conversationColumns: RowColumns<ConversationKey> = {
+  n: ['integer', ({ n }) => n],
+  ...tenantColumns,
+  conversation_id: ['text', ({ conversationId }) => conversationId],
+};
+
+const deletedConversations = `
+  with ${items(conversationColumns)}
+  select i.n from items i cross join lateral (
+    select 1 from conversations c where ${sameTenant('c', 'i')} and c.id = i.conversation_id and c.deleted_at is not null limit 1) deleted`;
+
+/** Those of the answers whose conversations are deleted, and not yet removed. */
+export async function selectOfDeleted<Answer extends Omit<ConversationKey, 'n'>>(sql: Sql, answers: readonly Answer[]): Promise<Answer[]> {
+  if (answers.length === 0) return [];
+  const numbered = answers.map((answer, n) => ({ ...answer, n }));
+  const rows = await sql<{ n: number }>(deletedConversations, [toJson(conversationColumns, numbered)]);
+  return rows.map(({ n }) => answers[n] as Answer);
+}
+
+export const readStatements = { read, records, pendingOfAgent, counts, deletedConversations };
