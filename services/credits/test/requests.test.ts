@@ -16,14 +16,14 @@ const grant = (organizationId: string, amount: number, grantId = 'g') =>
   credits.operator.grant({ tenant: tenantOf(organizationId), grantId, amount });
 const balanceOf = async (organizationId: string, environment: 'live' | 'test' = 'live') =>
   (await asCaller({ organizationId, environment }, () => credits.gateway.getBalance({}))).balance;
-const actionsOf = async (organizationId: string) => {
-  const rows = await query<{ action: string }>(
+const auditOf = (organizationId: string) =>
+  query<{ action: string; changes: unknown }>(
     credits.url,
-    "select payload ->> 'action' as action from outbox where topic = 'audit' and payload ->> 'organizationId' = $1 order by id",
+    `select payload ->> 'action' as action, (payload ->> 'changesJson')::json as changes from outbox
+     where topic = 'audit' and payload ->> 'organizationId' = $1 order by id`,
     [organizationId],
   );
-  return rows.map(({ action }) => action);
-};
+const actionsOf = async (organizationId: string) => (await auditOf(organizationId)).map(({ action }) => action);
 
 describe('balances', () => {
   test('a new tenant has no credits in live and 100,000 in test', async () => {
@@ -130,6 +130,17 @@ describe('settings and events', () => {
     await expect(
       asCaller({ organizationId: 'org_set' }, () => credits.gateway.updateSettings({ replenishAmount: 0 })),
     ).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('changed settings are audited under the names that callers know', async () => {
+    const settings = { autoReplenish: false, replenishThreshold: 1, replenishAmount: 2, lowBalanceThreshold: 3, defaultMonthlyLimit: 4 };
+    const tenant = { organizationId: 'org_names' };
+    await asCaller(tenant, () => credits.gateway.updateSettings(settings));
+    await asCaller(tenant, () => credits.gateway.updateSettings({ clearLowBalanceThreshold: true }));
+    expect((await auditOf('org_names')).map(({ changes }) => changes)).toEqual([
+      { auto_replenish: false, replenish_threshold: 1, replenish_amount: 2, low_balance_threshold: 3, default_monthly_limit: 4 },
+      { low_balance_threshold: null },
+    ]);
   });
 
   test('each event is written once, in the transaction that causes it', async () => {

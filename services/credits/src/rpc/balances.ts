@@ -79,7 +79,7 @@ export const updateSettings = ({ store, ledgers, auditRelay }: CreditsDeps): Rpc
         organizationId,
         environment,
         target: { type: 'organization', id: organizationId },
-        changes: { ...changes },
+        changes: toAuditChanges(changes),
       });
       return { balance: toOrganizationBalance(organizationId, ledger) };
     });
@@ -95,6 +95,18 @@ function changesOf(request: Request): Partial<Settings> {
   const changes = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
   return Object.fromEntries(changes.filter(([, value]) => value !== undefined)) as Partial<Settings>;
 }
+
+/** The settings under the names that they have in the public API, as those of every audit entry. */
+const publicNames: Readonly<Record<keyof Settings, string>> = {
+  autoReplenish: 'auto_replenish',
+  replenishThreshold: 'replenish_threshold',
+  replenishAmount: 'replenish_amount',
+  lowBalanceThreshold: 'low_balance_threshold',
+  defaultMonthlyLimit: 'default_monthly_limit',
+};
+
+const toAuditChanges = (changes: Partial<Settings>) =>
+  Object.fromEntries(Object.entries(changes).map(([name, value]) => [publicNames[name as keyof Settings], value]));
 
 const isoTime = (at: number) => new Date(at).toISOString();
 
