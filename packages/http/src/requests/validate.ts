@@ -15,11 +15,16 @@ type Issue = z.core.$ZodIssue;
 
 /** The error for a schema's issues: it names each field and what to do. */
 function invalidInput(issues: readonly Issue[]): ServiceError {
-  const errors = issues.flatMap(fieldErrors);
+  const errors = issues.filter((issue) => !isOverruled(issue, issues)).flatMap(fieldErrors);
   // The whole value is of the wrong kind, so there is no field to name.
   if (errors[0]?.param === '') return new ServiceError('invalid_request', { message: `The body ${errors[0].message}.` });
   return invalidFields(errors.map(({ param, message }) => ({ param, message: `${param} ${message}.` })));
 }
+
+/** Zod holds whole numbers within the safe integers, and says so in a note. The bound of the field itself is the one to keep to. */
+const isOverruled = (issue: Issue, issues: readonly Issue[]): boolean =>
+  'note' in issue &&
+  issues.some((other) => other !== issue && other.code === issue.code && fieldPath(other.path) === fieldPath(issue.path));
 
 function fieldErrors(issue: Issue): FieldError[] {
   if (issue.code === 'unrecognized_keys')

@@ -92,6 +92,7 @@ describe('validation', () => {
     [{ name: null }, 'name', 'name must be a string.'],
     [{ name: '', count: 1.5 }, 'count', 'count must be a whole number.'],
     [{ name: '', count: 10 }, 'count', 'count must be at most 9.'],
+    [{ name: '', count: 1e20 }, 'count', 'count must be at most 9.'],
     [{ name: '', kind: 'c' }, 'kind', 'kind must be one of a, b.'],
     [{ name: '', other: 1 }, 'other', 'other is not known here; remove it.'],
     [JSON.parse('{"name":"","__proto__":1}'), '__proto__', '__proto__ is not known here; remove it.'],
