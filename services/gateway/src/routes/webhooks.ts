@@ -126,7 +126,7 @@ export const rotateWebhookSecret = route({
   operationId: 'rotateWebhookSecret',
   summary: 'Give a webhook a new secret',
   description:
-    'The secret before signs along for 24 hours in `webhook-signature`. `X-Service-Signature` is made with the new secret alone: let a receiver that verifies only this header accept both secrets first, and name the new one in `secret`.',
+    'The secret before signs along for 24 hours in `webhook-signature`; another rotation in this time ends the older secret at once. `X-Service-Signature` is made with the new secret alone: let a receiver that verifies only this header accept both secrets first, and name the new one in `secret`.',
   tag: 'Webhooks',
   auth: 'token',
   scope: 'webhooks:write',
