@@ -25,6 +25,16 @@ describe('a message that is refused', () => {
     expectError(await world.post(), status, code);
   });
 
+  test('for its conversation names that, or says that the conversation of its Idempotency-Key was deleted', async () => {
+    world.peer.agents.start = () => ({ refusal: { code: 'not_found', param: 'conversation_id' } });
+    const named = await world.post({ message: 'x', conversation_id: 'conv_gone' });
+    expectError(named, 404, 'not_found');
+    expect(named.body.error).toMatchObject({ param: 'conversation_id', message: expect.stringContaining('no conversation conv_gone') });
+    const unnamed = await world.post({ message: 'x' });
+    expectError(unnamed, 404, 'not_found');
+    expect(unnamed.body.error).toMatchObject({ param: null, message: expect.stringContaining('conversation that has been deleted') });
+  });
+
   const short = { required: 4, available: 3 };
 
   test.each([
