@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { agent, answerMessage, pending, type StartItem, started } from './support/agents-peer.ts';
 import { expectError } from './support/envelope.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
-import type { Answer } from './support/http.ts';
+import { type Answer, ask } from './support/http.ts';
 import { type MessageWorld, never, path, startMessageWorld, token, unlimited } from './support/message-world.ts';
 
 let world: MessageWorld;
@@ -241,6 +241,15 @@ test('a message of the most characters is read with each of them escaped', async
 });
 
 describe('an Idempotency-Key', () => {
+  test('is the same one for each way to encode the path', async () => {
+    const items = world.answering();
+    const headers = { 'idempotency-key': 'encoded' };
+    for (const same of [path, path.replace('agt_1', '%61gt%5f1')])
+      expect((await ask(world.gateways[0].url, same, { method: 'POST', token, json: { message: 'x' }, headers })).status).toBe(200);
+    const scope = `org_m live key_m POST ${path} encoded`;
+    expect(items.map(({ idempotencyScope }) => idempotencyScope)).toEqual([scope, scope]);
+  });
+
   test('attaches a repeat to the first answer, also through a second gateway', async () => {
     const channels: string[] = [];
     world.peer.agents.start = ({ replyChannel }) => {

@@ -183,7 +183,13 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
     expiresAt: performance.now() + deadlineMs,
     // A requested effect is carried out even if its caller disconnects.
     signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
-    idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,
+    idempotency: idempotent
+      ? idempotencyKey(request.get('idempotency-key'), principal, route.method, pathOf(route, request.params), input.body)
+      : undefined,
     onReplayed: idempotent ? () => void (exchange.replayed = true) : undefined,
   };
 }
+
+/** The path in one form: a client or proxy may percent-encode the ids of a repeated request differently. */
+const pathOf = ({ path }: Route, params: Readonly<Record<string, unknown>>): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
