@@ -15,6 +15,7 @@ export {
   receiver,
 } from './http/receiver.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
+export { sparseAnswer } from './http/sparse-answer.ts';
 export { pythonWith, runProgram } from './infrastructure/python.ts';
 export { testFolder } from './infrastructure/run-folder.ts';
 export { machineEnvironment, mainFileOf } from './infrastructure/settings.ts';

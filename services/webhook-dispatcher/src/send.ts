@@ -78,12 +78,12 @@ interface Request {
  */
 function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: number): Request {
   const { promise: response, resolve, reject } = Promise.withResolvers<ReceiverResponse>();
-  const chunks: Buffer[] = [];
+  let body: Buffer | undefined;
   let [size, status] = [0, 0];
   let retryAfter: string | undefined;
   let running: Dispatcher.DispatchController | undefined;
   let aborted: Error | undefined;
-  const complete = () => resolve({ status, retryAfter, body: Buffer.concat(chunks).subarray(0, limit) });
+  const complete = () => resolve({ status, retryAfter, body: body?.subarray(0, size) ?? Buffer.alloc(0) });
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
@@ -96,8 +96,9 @@ function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: num
       retryAfter = firstValue(headers['retry-after']);
     },
     onResponseData(controller, chunk) {
-      chunks.push(chunk);
-      size += chunk.length;
+      // Copied, because each chunk keeps the whole read of its socket in memory, up to 64 KB for one byte.
+      body ??= Buffer.allocUnsafe(limit);
+      size += chunk.copy(body, size);
       if (size < limit) return;
       complete();
       controller.abort(new Error('the response is longer than the limit'));

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { type IpNetwork, networksSetting } from '@agent-service/outbound';
-import { type Receiver, type ReceiverBehaviour, receiver, testCertificate, until } from '@agent-service/testkit';
+import { type Receiver, type ReceiverBehaviour, receiver, sparseAnswer, testCertificate, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { Agent } from 'undici';
+import { Agent } from 'undici';
 import { createReceiverAgent } from '../src/receiver-connections.ts';
 import { type Attempt, send } from '../src/send.ts';
 
@@ -47,6 +47,15 @@ test('a redirect is not followed', async () => {
 test('16 KiB of an answer are read, and 1,024 characters returned', async () => {
   behaviour = { status: 500, body: 'x'.repeat(4 * 1024 * 1024), headers: { 'retry-after': '7' } };
   expect(await send(agent, sending(), going)).toMatchObject({ status: 500, body: 'x'.repeat(1_024), retryAfterMs: 7_000 });
+});
+
+test('an answer in chunks of one byte takes no more memory than its bytes', async () => {
+  const server = await sparseAnswer('x'.repeat(1_000));
+  const plain = new Agent();
+  expect(await send(plain, sending(server.url), going)).toMatchObject({ kind: 'answered', body: 'x'.repeat(1_000) });
+  expect(await server.heldBytes).toBeLessThan(10_000_000);
+  await plain.destroy();
+  server.stop();
 });
 
 test('an attempt ends at its limit if the receiver hangs before or during its answer', async () => {
