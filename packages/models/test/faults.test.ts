@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
-import { type ModelReply, until } from '@agent-service/testkit';
+import { type ModelReply, sparseAnswer, until } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
 import { failing, good, refusal, spareContent, twoEndpoints } from './endpoints.ts';
 import { ask, metric } from './harness.ts';
@@ -120,6 +120,17 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     expect(await refusal(ask(models, { stream }))).toMatchObject({ details: { reason: 'too_large' } });
     await until(() => closed === 1);
     endless.close();
+  });
+
+  test.each([
+    ['with a long text', '', 'x'.repeat(500)],
+    ['behind blanks', ' '.repeat(500), 'Small.'],
+  ])('an answer %s in chunks of one byte takes no more memory than its bytes', async (_, blanks, content) => {
+    const server = await sparseAnswer(`${blanks}${JSON.stringify({ choices: [{ message: { content }, finish_reason: 'stop' }] })}`);
+    const { models } = endpoints.open({ endpoint: { baseUrl: server.url }, alone: true });
+    expect(await ask(models, { stream })).toMatchObject({ content });
+    expect(await server.heldBytes).toBeLessThan(10_000_000);
+    server.stop();
   });
 
   test('more calls of tools than any model makes end the call, and do not hold the process up', async () => {

@@ -88,13 +88,34 @@ interface BodyReader {
   end(): ModelOutput;
 }
 
+/** Joins chunks by copying them. A list would take 100 bytes for a chunk of one, and keep the whole read of a socket, up to 64 KB, for each. */
+class JoinedBytes {
+  #bytes = Buffer.alloc(0);
+  #size = 0;
+
+  add(chunk: Buffer): void {
+    const size = this.#size + chunk.length;
+    if (size > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#bytes.length));
+      this.all().copy(larger);
+      this.#bytes = larger;
+    }
+    chunk.copy(this.#bytes, this.#size);
+    this.#size = size;
+  }
+
+  all(): Buffer {
+    return this.#bytes.subarray(0, this.#size);
+  }
+}
+
 function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
-  const chunks: Buffer[] = [];
+  const body = new JoinedBytes();
   return {
-    take: (bytes) => void chunks.push(bytes),
+    take: (bytes) => body.add(bytes),
     end() {
       // Without a byte order mark, which is no JSON.
-      model.readAnswer(parseObject(new TextDecoder().decode(Buffer.concat(chunks))), draft);
+      model.readAnswer(parseObject(new TextDecoder().decode(body.all())), draft);
       return draft.output();
     },
   };
@@ -122,16 +143,16 @@ const leadingBytes = new Set([...Buffer.from(' \t\r\n\ufeff')]);
 
 /** Some servers and caches answer with one whole object, although a stream was requested. No event begins with a brace. */
 function streamReader(model: ModelInterface, draft: OutputDraft, onProgress: () => void): BodyReader {
-  const start: Buffer[] = [];
+  const start = new JoinedBytes();
   let reader: BodyReader | undefined;
   return {
     take(bytes) {
       if (reader) return reader.take(bytes);
-      start.push(bytes);
+      start.add(bytes);
       const first = bytes.find((byte) => !leadingBytes.has(byte));
       if (first === undefined) return;
       reader = first === openingBrace ? answerReader(model, draft) : eventReader(model, draft, onProgress);
-      reader.take(Buffer.concat(start));
+      reader.take(start.all());
     },
     end: () => reader?.end() ?? draft.output(),
   };
@@ -151,7 +172,7 @@ function parseObject(text: string): JsonObject {
 /** Sends a request by undici's dispatch, because a stream and an abort signal for each call cost as much as the call. */
 function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader, draft: OutputDraft): ModelCall {
   const { promise: output, resolve, reject } = Promise.withResolvers<ModelOutput>();
-  const failed: Buffer[] = [];
+  const failed = new JoinedBytes();
   let response: { status: number; headers: IncomingHttpHeaders } | undefined;
   let size = 0;
   let running: Dispatcher.DispatchController | undefined;
@@ -176,7 +197,7 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
   function take(status: number, bytes: Buffer): void {
     size += bytes.length;
     if (status !== 200) {
-      failed.push(bytes);
+      failed.add(bytes);
       if (size > maxErrorBytes) throw failureOf(status);
     } else {
       if (size > maxAnswerBytes) throw new ModelFailure('too_large');
@@ -188,7 +209,7 @@ function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyRea
   }
 
   const failureOf = (status: number) =>
-    statusFailure({ status, headers: response?.headers ?? {}, body: Buffer.concat(failed).toString() }, processClock.now());
+    statusFailure({ status, headers: response?.headers ?? {}, body: failed.all().toString() }, processClock.now());
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
