@@ -2,6 +2,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 
 const clientId = 'the-portal';
 
@@ -25,6 +26,8 @@ export interface OpenIdProvider {
   script(account: IdTokenClaims, forge?: IdTokenForge): void;
   /** Answers everything with 503, or as usual again. */
   setAway(isAway: boolean): void;
+  /** Answers this path with blanks without end, up to the limit of a test, and counts them. */
+  flood(path: string): { readonly sentBytes: number };
   /** How many codes it was asked to exchange for a token. */
   exchanges(): number;
   stop(): Promise<void>;
@@ -39,6 +42,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   let account: IdTokenClaims = {};
   let isAway = false;
   let exchanges = 0;
+  let flooded = { path: '', sentBytes: 0 };
   let forge: IdTokenForge = (claims) => signed(claims);
 
   const signed: OpenIdProvider['signed'] = (claims, key = privateKey, header = { alg: 'RS256', kid: 'one' }) => {
@@ -75,6 +79,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   };
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', issuer);
+    if (url.pathname === flooded.path) return void Readable.from(blanks(flooded)).pipe(response);
     if (isAway) return json(response, { error: 'temporarily_unavailable' }, 503);
     if (url.pathname === '/.well-known/openid-configuration') return json(response, metadataOf(issuer));
     if (url.pathname === '/jwks')
@@ -94,6 +99,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
     script(person, spoil = (right) => signed(right)) {
       [account, forge] = [person, spoil];
     },
+    flood: (path) => (flooded = { path, sentBytes: 0 }),
     setAway: (away) => void (isAway = away),
     exchanges: () => exchanges,
     async stop() {
@@ -102,6 +108,13 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
       await once(server, 'close');
     },
   };
+}
+
+const maxFloodBytes = 50_000_000;
+
+function* blanks(flooded: { sentBytes: number }) {
+  const piece = ' '.repeat(10_000);
+  for (; flooded.sentBytes < maxFloodBytes; flooded.sentBytes += piece.length) yield piece;
 }
 
 const metadataOf = (issuer: string) => ({

@@ -9,20 +9,20 @@ interface SparseAnswer {
 }
 
 const readBytes = 64 * 1024;
-/** What may be on its way in the buffers of sockets. */
+/** The client reads what is in the buffers of sockets in this time. */
 const settleMs = 200;
 
 /** Answers one HTTP request with this body, of which each byte is a chunk that fills a read of the client's socket. */
 export async function sparseAnswer(body: string): Promise<SparseAnswer> {
   const collectGarbage = garbageCollector();
-  const held = Promise.withResolvers<number>();
+  const measured = Promise.withResolvers<number>();
   const sockets = new Set<Socket>();
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;
 
   function measure(socket: Socket): void {
     collectGarbage();
-    held.resolve(process.memoryUsage().arrayBuffers - before);
+    measured.resolve(process.memoryUsage().arrayBuffers - before);
     socket.end('0\r\n\r\n');
   }
 
@@ -41,7 +41,7 @@ export async function sparseAnswer(body: string): Promise<SparseAnswer> {
   const { port } = server.address() as { port: number };
   return {
     url: `http://127.0.0.1:${port}`,
-    heldBytes: held.promise,
+    heldBytes: measured.promise,
     stop() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -1,12 +1,15 @@
 import { ServiceError } from '@agent-service/contracts';
+import { limitedFetch } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { z } from 'zod';
 import type { IdentityConfig } from '../config.ts';
 import type { ProviderAccount } from './store/passwords.ts';
 
 const limitSeconds = 5;
+/** Providers publish some kilobytes. */
+const fetchLimited = limitedFetch(256 * 1024);
 /** Less than a used token is remembered, so that none is accepted twice. */
 const oldestSeconds = 600;
 const clockToleranceSeconds = 30;
@@ -83,10 +86,14 @@ const isParty = ({ aud, azp }: z.output<typeof idTokenClaims>, clientId: string)
 async function discoverKeys(issuer: string, clientId: string): Promise<PublishedKeys> {
   const url = new URL(issuer);
   const execute = url.protocol === 'http:' ? [openid.allowInsecureRequests] : [];
-  const discovered = await openid.discovery(url, clientId, undefined, undefined, { timeout: limitSeconds, execute });
+  const discovered = await openid.discovery(url, clientId, undefined, undefined, {
+    timeout: limitSeconds,
+    execute,
+    [openid.customFetch]: fetchLimited,
+  });
   const { issuer: name, jwks_uri: keys } = discovered.serverMetadata();
   if (keys === undefined) throw new Error('the provider publishes no keys');
-  return { issuer: name, find: createRemoteJWKSet(new URL(keys), { timeoutDuration: limitSeconds * 1_000 }) };
+  return { issuer: name, find: createRemoteJWKSet(new URL(keys), { timeoutDuration: limitSeconds * 1_000, [customFetch]: fetchLimited }) };
 }
 
 function toRefusal(cause: unknown): ServiceError {

@@ -1,8 +1,11 @@
+import { limitedFetch } from '@agent-service/outbound';
 import { ConfigurationError } from '@agent-service/runtime';
 import * as openid from 'openid-client';
 import type { PortalConfig } from '../config.ts';
 
 const limitSeconds = 10;
+/** Providers answer with some kilobytes. */
+const fetchLimited = limitedFetch(256 * 1024);
 const scope = 'openid email profile';
 
 /** One attempt to sign in. The browser keeps it in a cookie until the provider has sent it back. */
@@ -38,7 +41,8 @@ export function createProvider(config: PortalConfig): Provider | undefined {
 
   /** Asked for once; again after a failure, because the provider may be away when the portal starts. */
   function discover(): Promise<openid.Configuration> {
-    const options = { timeout: limitSeconds, execute: isLocal ? [openid.allowInsecureRequests] : [] };
+    const execute = isLocal ? [openid.allowInsecureRequests] : [];
+    const options = { timeout: limitSeconds, execute, [openid.customFetch]: fetchLimited };
     const configuration = known ?? openid.discovery(new URL(issuer as string), clientId as string, secret, undefined, options);
     known = configuration;
     configuration.catch(() => {
