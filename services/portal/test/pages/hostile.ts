@@ -63,6 +63,9 @@ const hostileTexts = [
 /** The charts above that have rows and a kept kind of mark, but the one whose color depends on an expression: it cannot be drawn without. */
 const drawnCharts = 5;
 
+/** The parser ends the first with an error of its recursion, and takes 18 s for the second, whose layout took 26 s. */
+const costlyTexts = ['>'.repeat(4_000), '*_'.repeat(16_000)];
+
 export const testHostileAnswers = (started: () => PagesWorld) =>
   describe('hostile answers and speed', () => {
     let world: PagesWorld;
@@ -71,6 +74,30 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       world = started();
       chatPath = await startConversation(world);
     }, startMs);
+
+    test(
+      'that are costly to parse are shown as they are, and do not hold the page up',
+      async () => {
+        const { page, close } = await world.visit();
+        await page.route(/\/conversations\/[^/]+\/messages/, async (route) => {
+          const response = await route.fetch();
+          const body = await response.json();
+          const answer = body.data.find(({ role }: { role: string }) => role === 'assistant');
+          const data = costlyTexts.map((content, index) => ({ ...answer, id: `msg_${index}`, content }));
+          await route.fulfill({ response, json: { ...body, data } });
+        });
+        await page.goto(chatPath);
+        await page
+          .locator('.answer .prose.plain')
+          .nth(costlyTexts.length - 1)
+          .waitFor({ timeout: 10_000 });
+        // Not the text that stands there until the renderer has been loaded.
+        await settle(page);
+        expect(await page.locator('.answer .prose.plain').allTextContents()).toEqual(costlyTexts.toReversed());
+        await close();
+      },
+      startMs,
+    );
 
     test(
       'run no script and load nothing',

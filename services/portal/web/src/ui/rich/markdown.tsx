@@ -3,6 +3,7 @@ import ReactMarkdown, { type Components } from 'react-markdown';
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize';
 import remarkGfm from 'remark-gfm';
 import { CodeBlock } from '../button.tsx';
+import { isCostly } from './markdown-cost.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
 
@@ -58,9 +59,15 @@ function parseSpec(code: string): unknown {
   }
 }
 
-/** Markdown of a model: no raw HTML, no pictures, and links that say nothing to their targets. */
+/** Markdown of a model: no raw HTML, no pictures, and links that say nothing to their targets. A text that is costly to parse is shown as it is. */
 // biome-ignore lint/style/noDefaultExport: React.lazy loads the default export.
 export default memo(function Markdown({ text }: { text: string }) {
+  if (isCostly(text))
+    return (
+      <div className="prose plain" dir="auto">
+        {text}
+      </div>
+    );
   return (
     <div className="prose" dir="auto">
       <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[[rehypeSanitize, schema]]} components={components}>
