@@ -58,7 +58,7 @@ const portalSettings = () => ({
   OPENID_CONNECT_CLIENT_ID: provider.clientId,
   IDENTITY_ADDRESS: identity.address,
   PORTAL_URL: portalUrl,
-  OPENID_CONNECT_CLIENT_SECRET: 'secret',
+  OPENID_CONNECT_CLIENT_SECRET: provider.clientSecret,
 });
 
 interface Attempt {
@@ -67,8 +67,8 @@ interface Attempt {
 }
 
 /** Goes to the provider and comes back, as a browser does. */
-async function begin(returnTo = '/live/agents'): Promise<Attempt> {
-  const start = await send(url, { method: 'GET', path: `/api/openid-connect/start?return_to=${encodeURIComponent(returnTo)}` });
+async function begin(returnTo = '/live/agents', at = url): Promise<Attempt> {
+  const start = await send(at, { method: 'GET', path: `/api/openid-connect/start?return_to=${encodeURIComponent(returnTo)}` });
   const target = new URL(start.headers.location ?? '');
   expect([start.status, target.origin, target.searchParams.get('code_challenge_method')]).toEqual([303, provider.issuer, 'S256']);
   const answer = await send(target.origin, { method: 'GET', path: target.pathname + target.search });
@@ -93,6 +93,17 @@ test('opens a new session for the person of the token, and leads back to the pag
   const reply = await send(url, { method: 'GET', path: '/api/session', headers: { cookie: session } });
   expect(reply.json()).toMatchObject({ data: { user: { email: account.email }, features: { openid_connect: true } } });
 });
+
+test.each([[['client_secret_basic']], [['client_secret_post']], [['client_secret_post', 'client_secret_basic']], [undefined]])(
+  'authenticates as the provider demands: %j',
+  async (methods) => {
+    provider.setAuthentication(methods);
+    provider.script(account);
+    // The description of a provider is read once.
+    const another = await world.open(portalSettings());
+    expect((await finish(await begin('/live/agents', another), another)).location).toBe('/live/agents');
+  },
+);
 
 test('begins on the portal alone, and not on a page of another site', async () => {
   for (const [site, isBegun] of [

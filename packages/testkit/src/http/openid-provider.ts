@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 
 const clientId = 'the-portal';
+/** With characters that HTTP Basic authentication encodes. */
+const clientSecret = 'a secret: + and / of this provider';
 
 export type IdTokenClaims = Record<string, unknown>;
 
@@ -15,6 +17,7 @@ export type IdTokenForge = (claims: IdTokenClaims, provider: Pick<OpenIdProvider
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly clientId: string;
+  readonly clientSecret: string;
   /** The claims of a right token for the attempt with this nonce. */
   claims(account: IdTokenClaims, nonce: string): IdTokenClaims;
   signed(claims: IdTokenClaims, key?: KeyObject, header?: IdTokenClaims): string;
@@ -28,6 +31,8 @@ export interface OpenIdProvider {
   setAway(isAway: boolean): void;
   /** Answers this path with blanks without end, up to the limit of a test, and counts them. */
   flood(path: string): { readonly sentBytes: number };
+  /** How the portal has to authenticate. A provider that names no way takes HTTP Basic authentication, by the specification. */
+  setAuthentication(methods: readonly string[] | undefined): void;
   /** How many codes it was asked to exchange for a token. */
   exchanges(): number;
   stop(): Promise<void>;
@@ -41,6 +46,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   const nonces = new Map<string, string>();
   let account: IdTokenClaims = {};
   let isAway = false;
+  let methods: readonly string[] | undefined;
   let exchanges = 0;
   let flooded = { path: '', sentBytes: 0 };
   let forge: IdTokenForge = (claims) => signed(claims);
@@ -71,6 +77,8 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   const exchange = async (request: IncomingMessage, response: ServerResponse) => {
     exchanges += 1;
     const form = new URLSearchParams(Buffer.concat(await request.toArray()).toString());
+    if (!(methods ?? ['client_secret_basic']).some((method) => isAuthenticated(method, request, form)))
+      return json(response, { error: 'invalid_client' }, 401);
     const nonce = nonces.get(form.get('code') ?? '');
     nonces.set(form.get('code') ?? '', '');
     if (!nonce || !form.get('code_verifier')) return json(response, { error: 'invalid_grant' }, 400);
@@ -81,7 +89,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
     const url = new URL(request.url ?? '/', issuer);
     if (url.pathname === flooded.path) return void Readable.from(blanks(flooded)).pipe(response);
     if (isAway) return json(response, { error: 'temporarily_unavailable' }, 503);
-    if (url.pathname === '/.well-known/openid-configuration') return json(response, metadataOf(issuer));
+    if (url.pathname === '/.well-known/openid-configuration') return json(response, metadataOf(issuer, methods));
     if (url.pathname === '/jwks')
       return json(response, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] });
     return url.pathname === '/authorize' ? authorize(url, response) : await exchange(request, response);
@@ -92,6 +100,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   return {
     issuer,
     clientId,
+    clientSecret,
     claims,
     signed,
     signedWithSecret,
@@ -101,6 +110,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
     },
     flood: (path) => (flooded = { path, sentBytes: 0 }),
     setAway: (away) => void (isAway = away),
+    setAuthentication: (allowed) => void (methods = allowed),
     exchanges: () => exchanges,
     async stop() {
       server.closeAllConnections();
@@ -117,7 +127,15 @@ function* blanks(flooded: { sentBytes: number }) {
   for (; flooded.sentBytes < maxFloodBytes; flooded.sentBytes += piece.length) yield piece;
 }
 
-const metadataOf = (issuer: string) => ({
+const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%20', '+');
+
+function isAuthenticated(method: string, { headers }: IncomingMessage, form: URLSearchParams): boolean {
+  if (method === 'client_secret_post') return form.get('client_id') === clientId && form.get('client_secret') === clientSecret;
+  const [scheme, credentials = ''] = headers.authorization?.split(' ') ?? [];
+  return scheme === 'Basic' && Buffer.from(credentials, 'base64').toString() === `${encoded(clientId)}:${encoded(clientSecret)}`;
+}
+
+const metadataOf = (issuer: string, methods: readonly string[] | undefined) => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -126,4 +144,5 @@ const metadataOf = (issuer: string) => ({
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
   authorization_response_iss_parameter_supported: true,
+  ...(methods && { token_endpoint_auth_methods_supported: methods }),
 });

@@ -24,6 +24,19 @@ export interface Provider {
   complete(callback: string, attempt: SignInAttempt): Promise<string>;
 }
 
+/** A provider that does not say that it reads the secret in the body takes HTTP Basic authentication, which every provider has to support. */
+function authenticate(clientId: string, secret: string): openid.ClientAuth {
+  const post = openid.ClientSecretPost(secret);
+  // The library's own form also encodes hyphens and dots, which providers that decode nothing refuse.
+  const basic = Buffer.from(`${encodeForm(clientId)}:${encodeForm(secret)}`).toString('base64');
+  return (server, client, body, headers) => {
+    if (server.token_endpoint_auth_methods_supported?.includes('client_secret_post')) post(server, client, body, headers);
+    else headers.set('authorization', `Basic ${basic}`);
+  };
+}
+
+const encodeForm = (value: string): string => new URLSearchParams({ '': value }).toString().slice(1);
+
 /** Undefined where no provider is configured. */
 export function createProvider(config: PortalConfig): Provider | undefined {
   const {
@@ -37,13 +50,14 @@ export function createProvider(config: PortalConfig): Provider | undefined {
     throw new ConfigurationError(['OPENID_CONNECT_ISSUER: needs OPENID_CONNECT_CLIENT_ID and PORTAL_URL as well']);
   const redirectUri = `${new URL(portal).origin}/api/openid-connect/callback`;
   const isLocal = new URL(issuer).protocol === 'http:';
+  const authentication = secret === undefined ? undefined : authenticate(clientId, secret);
   let known: Promise<openid.Configuration> | undefined;
 
   /** Asked for once; again after a failure, because the provider may be away when the portal starts. */
   function discover(): Promise<openid.Configuration> {
     const execute = isLocal ? [openid.allowInsecureRequests] : [];
     const options = { timeout: limitSeconds, execute, [openid.customFetch]: fetchLimited };
-    const configuration = known ?? openid.discovery(new URL(issuer as string), clientId as string, secret, undefined, options);
+    const configuration = known ?? openid.discovery(new URL(issuer as string), clientId as string, secret, authentication, options);
     known = configuration;
     configuration.catch(() => {
       known = undefined;

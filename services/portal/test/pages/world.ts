@@ -71,7 +71,7 @@ export async function startPages(): Promise<PagesWorld> {
     PORTAL_URL: `http://127.0.0.1:${portalPort}`,
     OPENID_CONNECT_ISSUER: provider.issuer,
     OPENID_CONNECT_CLIENT_ID: provider.clientId,
-    OPENID_CONNECT_CLIENT_SECRET: 'a secret of this test',
+    OPENID_CONNECT_CLIENT_SECRET: provider.clientSecret,
   };
   const system = await testSystemWithServers(settings, { seed, catalogue });
   const credentials = readCredentials(join(system.dataDir, 'credentials.json'));
