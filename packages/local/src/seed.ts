@@ -28,9 +28,15 @@ export async function seed(system: SeedableSystem, report: (line: string) => voi
   const known = readCredentials(file);
   const credentials = (known && (await renewCredentials(system, known, report))) ?? (await makeCredentials(system));
   await grantCredits(system, credentials.organization_id);
-  await connectDemonstration(system, credentials.organization_id, report);
+  const hasData = await connectDemonstration(system, credentials.organization_id, report);
   const login = await ensureLogin(system, credentials, report);
-  writeJson(file, { ...credentials, base_url: system.url, portal_url: system.portalUrl, portal_login: login });
+  writeJson(file, {
+    ...credentials,
+    base_url: system.url,
+    portal_url: system.portalUrl,
+    portal_login: login,
+    has_demonstration_data: hasData,
+  });
 }
 
 async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
@@ -171,11 +177,11 @@ const connectLimitMs = 20_000;
 
 /**
  * Connects the demonstration company to the demonstration organization in both environments, with data up to today. A database that
- * an operator has connected in its place stays.
+ * an operator has connected in its place stays. Resolves to false where the administrator may not make that company's database.
  */
-async function connectDemonstration(system: SeedableSystem, organizationId: string, report: (line: string) => void): Promise<void> {
+async function connectDemonstration(system: SeedableSystem, organizationId: string, report: (line: string) => void): Promise<boolean> {
   const url = await bringUp(system, report);
-  if (url === undefined) return;
+  if (url === undefined) return false;
   const agents = clientOf(system, 'agents', operatorService);
   try {
     const { dataSources } = await agents.listDataSources({ organizationId });
@@ -185,6 +191,7 @@ async function connectDemonstration(system: SeedableSystem, organizationId: stri
       // Its port and its password may have changed since the last start.
       await agents.connectDataSource({ organizationId, environment, url }, { timeoutMs: connectLimitMs });
     }
+    return true;
   } finally {
     agents.close();
   }

@@ -1,9 +1,12 @@
-import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestDatabase, testDatabase, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
 import { bringUpDemonstration } from '../src/demonstration/database.ts';
 import { sourceUrl } from '../src/seed.ts';
+import { banner } from '../src/system/banner.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -109,4 +112,17 @@ test('a data source gets address and TLS of an administrator’s URL, and no opt
   expect(sourceUrl(`${base}?sslmode=no-verify`)).toBe(`${base}?sslmode=require`);
   expect(sourceUrl(`${base}?sslmode=prefer`)).toBe(base);
   expect(sourceUrl(`${base}?sslmode=verify-full&connect_timeout=1`)).toBe(`${base}?sslmode=verify-full`);
+});
+
+test.each([true, false])('the first steps after a start name the company only where it has data: %s', async (has_demonstration_data) => {
+  const dataDir = await testFolder();
+  const credentials = {
+    base_url: '',
+    organization_id: '',
+    api_keys: { live: 'a', test: 'b' },
+    oauth: { client_id: 'c', client_secret: 'd' },
+  };
+  writeFileSync(join(dataDir, 'credentials.json'), JSON.stringify({ ...credentials, has_demonstration_data }));
+  const text = banner({ url: 'http://127.0.0.1', dataDir, stop: 'Ctrl-C', rows: [] });
+  expect([/demonstration company/.test(text), /small business/.test(text)]).toEqual([has_demonstration_data, has_demonstration_data]);
 });

@@ -27,7 +27,7 @@ export function banner({ url, dataDir, stop, rows: further }: BannerOptions): st
   ];
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(width)}${value}`]));
-  const steps = keys?.live === undefined ? [] : ['', ...firstSteps(url, keys.live).flatMap(stepLines)];
+  const steps = keys?.live === undefined ? [] : ['', ...firstSteps(url, keys.live, credentials?.has_demonstration_data).flatMap(stepLines)];
   return ['', `  Agent Service is ready. ${stop} stops it.`, '', ...lines, ...steps, ''].join('\n');
 }
 
@@ -40,7 +40,7 @@ interface FirstStep {
 }
 
 /** Three things to try, to be copied into one shell. */
-export function firstSteps(url: string, key: string): FirstStep[] {
+export function firstSteps(url: string, key: string, hasData = true): FirstStep[] {
   const post = `curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'`;
   return [
     {
@@ -52,9 +52,9 @@ export function firstSteps(url: string, key: string): FirstStep[] {
       output: 'agt_…',
     },
     {
-      title: '2. Ask it a question over the demonstration company',
+      title: hasData ? '2. Ask it a question over the demonstration company' : '2. Ask it a question',
       command: `${post} -d '{"message":"How many customers do we have by segment?"}' ${url}/v1/agents/$AGENT/messages`,
-      output: '{"data":{…"role":"assistant","content":"…small business…"…}}',
+      output: `{"data":{…"role":"assistant","content":"…${hasData ? 'small business…' : ''}"…}}`,
     },
     {
       title: '3. See what that cost',

@@ -78,6 +78,8 @@ const credentialsSchema = z.object({
   /** Absent in a file of a start without the portal. */
   portal_url: z.string().optional(),
   portal_login: z.object({ email: z.string(), password: z.string() }).optional(),
+  /** False where the administrator of DATABASE_URL may not make the demonstration's database. */
+  has_demonstration_data: z.boolean().optional(),
 });
 
 /** DATA_DIR/credentials.json: besides the banner the only clear copy of the demonstration's keys. */
