@@ -13,9 +13,9 @@ import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/ht
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
-import { BalancedPool } from 'undici';
 import type { PortalConfig } from './config.ts';
 import { createForwarder, inFlightOfProcess } from './forward/forward.ts';
+import { Gateways } from './forward/gateways.ts';
 import { forwardedPath, isForwarded } from './forward/path.ts';
 import { isDocumentPath, loadDocuments, loadPages } from './pages/pages.ts';
 import { createPipeline, type PipelineDeps } from './pipeline.ts';
@@ -40,7 +40,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
   process.health.addCheck('identity', () => identity.checkHealth());
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
   process.onStop('agents client', async () => agents.close());
-  const gateways = new BalancedPool([...config.GATEWAY_URL], {
+  const gateways = new Gateways(config.GATEWAY_URL, {
     // Each request that is under way has one, so that none waits for a connection of others.
     connections: inFlightOfProcess,
     pipelining: 1,
@@ -73,7 +73,6 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
   const forward = createForwarder({
     ...deps,
     gateways,
-    gatewayOrigin: new URL(config.GATEWAY_URL[0] as string).origin,
     heldBytes,
     headLimitMs: config.ANSWER_WAIT_SECONDS * 1_000 + headMarginMs,
     stopping: process.stopping,

@@ -8,6 +8,7 @@ import { type BodyLimits, readBytes, refuseBody } from '@agent-service/http/requ
 import type { Dispatcher } from 'undici';
 import { admit, callFor, type PipelineDeps } from '../pipeline.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { Gateways } from './gateways.ts';
 import type { ForwardedPath } from './path.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -43,8 +44,7 @@ export const inFlightOfProcess = 2_000;
 const quietLimitMs = 60_000;
 
 export interface ForwardDeps extends PipelineDeps {
-  readonly gateways: Dispatcher;
-  readonly gatewayOrigin: string;
+  readonly gateways: Gateways;
   readonly heldBytes: HeldBytes;
   /** How long a gateway may take for the head of its reply. */
   readonly headLimitMs: number;
@@ -146,7 +146,7 @@ interface GatewayReply extends Dispatcher.ResponseData {
 async function send(
   { request, response, requestId }: Exchange,
   { method, target, body, accessToken }: ForwardedRequest,
-  { gateways, gatewayOrigin, headLimitMs, stopping }: ForwardDeps,
+  { gateways, headLimitMs, stopping }: ForwardDeps,
 ): Promise<GatewayReply> {
   const abort = new AbortController();
   const onEnd = () => abort.abort();
@@ -161,7 +161,7 @@ async function send(
   const headers = { ...selectHeaders(request.headers), authorization: `Bearer ${accessToken}`, 'x-request-id': requestId };
   const limits = { headersTimeout: headLimitMs, bodyTimeout: quietLimitMs, signal: abort.signal };
   try {
-    const reply = await gateways.request({ origin: gatewayOrigin, path: target.path, method, headers, body: body ?? null, ...limits });
+    const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits });
     return Object.assign(reply, { abort, unwatch });
   } catch (cause) {
     unwatch();
