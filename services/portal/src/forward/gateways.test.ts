@@ -30,7 +30,7 @@ test('a gateway that is frozen gets no requests until it answers again', async (
   const gateways = new Gateways(urls, { connections: 10 });
   try {
     const ask = async () => {
-      const { body } = await gateways.request({ path: '/', method: 'GET', signal: AbortSignal.timeout(100) });
+      const { body } = await gateways.request({ path: '/', method: 'GET', signal: AbortSignal.timeout(1_000) });
       return await body.text();
     };
     const askInTurn = async () => [await ask().catch(() => 'none'), await ask().catch(() => 'none')].sort();
