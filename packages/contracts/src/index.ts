@@ -17,7 +17,7 @@ export {
 export { serviceKeysOf } from './callers/service-keys.ts';
 export { type Call, type Implementation, type Rpc, type RpcOf, tenantOf } from './calls/call.ts';
 export { type CallContext, callDetached, currentCall, type IdempotencyKey, requirePrincipal, withCall } from './calls/call-context.ts';
-export { createClient, openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './calls/client.ts';
+export { createClient, openClient, openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './calls/client.ts';
 export { createFairLimiter, type FairLimiter } from './calls/fair-limiter.ts';
 export { serve } from './calls/server.ts';
 export {

@@ -1,4 +1,4 @@
-import { type Client, createClient, createFairLimiter, serve } from '@agent-service/contracts';
+import { type Client, createFairLimiter, openClient, serve } from '@agent-service/contracts';
 import { createNoticePublisher, createProducer, createReplyPublisher, openRedis } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
@@ -59,8 +59,7 @@ const connectLimits = { permits: 16, maxWaiting: 2 };
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
-  process.onStop('identity client', async () => identity.close());
+  const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
   const serviceDeps = await createServiceDeps(process, config, identity, now);
   const { store, auditRelay } = serviceDeps;
   const sources = createSources(
@@ -91,8 +90,7 @@ async function createServiceDeps(
 ): Promise<AnswersServiceDeps> {
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
-  const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
-  process.onStop('credits client', async () => credits.close());
+  const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
   return {
     store,
     logger: process.logger,

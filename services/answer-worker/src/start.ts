@@ -1,5 +1,5 @@
 import { createResultBudget, openStatementGate } from '@agent-service/business-data';
-import { type Client, createClient } from '@agent-service/contracts';
+import { type Client, openClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
 import {
@@ -77,8 +77,7 @@ export async function composeDeps(
   { now = process.clock.now, renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
 ): Promise<Composed> {
   const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment, locale: config.DATA_LOCALE });
-  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, clock: process.clock.follow() });
-  process.onStop('agents client', async () => agents.close());
+  const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, followsClock: true });
   process.health.addCheck('agents', () => agents.checkHealth());
   await waitForTime(process, agents);
   const redis = await openRedis(process, config);

@@ -1,4 +1,4 @@
-import { createClient, type Implementation, ServiceError, serve } from '@agent-service/contracts';
+import { type Implementation, openClient, ServiceError, serve } from '@agent-service/contracts';
 import { readModelsFile } from '@agent-service/models/models-file';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, outboxMethods, relayAudit } from '@agent-service/store';
@@ -34,8 +34,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   const eventRelay = openEventRelay(process, store, config, 'credits');
   const ledgers = createLedgers({ store, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
-  process.onStop('identity client', async () => identity.close());
+  const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
   const deps: CreditsDeps = {
     store,
     ledgers,

@@ -1,4 +1,4 @@
-import { createClient, openWebhooksClient } from '@agent-service/contracts';
+import { openClient, openWebhooksClient } from '@agent-service/contracts';
 import { createApp } from '@agent-service/http/app';
 import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import type { Limiter } from '@agent-service/http/limits/limits';
@@ -33,18 +33,14 @@ interface GatewayTiming {
 
 /** Composes the service; resolves to its HTTP port. */
 export async function start(process: ProcessContext, config: GatewayConfig, { redisLimitMs }: GatewayTiming = {}): Promise<number> {
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config, clock: process.clock.follow() });
-  process.onStop('identity client', async () => identity.close());
+  const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config, followsClock: true });
   process.health.addCheck('identity', () => identity.checkHealth());
-  const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'gateway', config });
-  process.onStop('credits client', async () => credits.close());
+  const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'gateway', config });
   process.health.addCheck('credits', () => credits.checkHealth());
-  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
-  process.onStop('agents client', async () => agents.close());
+  const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
   process.health.addCheck('agents', () => agents.checkHealth());
   // These two have no readiness check: without them, only their own routes fail.
-  const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
-  process.onStop('templates client', async () => templates.close());
+  const templates = openClient(process, 'templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
   const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config, redisLimitMs === undefined ? {} : { commandLimitMs: redisLimitMs });
   const drainMs = config.ANSWER_WAIT_DRAIN_SECONDS * 1_000;

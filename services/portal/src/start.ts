@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { createClient, ServiceError } from '@agent-service/contracts';
+import { openClient, ServiceError } from '@agent-service/contracts';
 import { createApp } from '@agent-service/http/app';
 import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
@@ -35,11 +35,9 @@ const failuresOfAddress = { name: 'failed-requests', limit: 300 };
 
 /** Composes the service; resolves to its HTTP port. */
 export async function start(process: ProcessContext, config: PortalConfig): Promise<number> {
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
-  process.onStop('identity client', async () => identity.close());
+  const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'portal', config, followsClock: true });
   process.health.addCheck('identity', () => identity.checkHealth());
-  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
-  process.onStop('agents client', async () => agents.close());
+  const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, followsClock: true });
   const gateways = new Gateways(config.GATEWAY_URL, {
     // Each request that is under way has one, so that none waits for a connection of others.
     connections: inFlightOfProcess,

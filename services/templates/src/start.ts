@@ -1,4 +1,4 @@
-import { createClient, serve } from '@agent-service/contracts';
+import { openClient, serve } from '@agent-service/contracts';
 import { costEstimate, readModelsFile } from '@agent-service/models/models-file';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors } from '@agent-service/store/cursors';
@@ -10,8 +10,7 @@ import { implementation } from './rpc/templates.ts';
 export async function start(process: ProcessContext, config: TemplatesConfig): Promise<number> {
   const [catalogue, { tiers }] = await Promise.all([loadCatalogue(config.TEMPLATES_DIR), readModelsFile(config.MODELS_FILE)]);
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });
-  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'templates', config });
-  process.onStop('agents client', async () => agents.close());
+  const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'templates', config });
   const deps = {
     catalogue,
     agents,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createClient } from '@agent-service/contracts';
+import { openClient } from '@agent-service/contracts';
 import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
 import type { Clock, ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
@@ -12,13 +12,12 @@ const drainMs = 3_000;
 
 /** Composes the process. */
 export async function start(process: ProcessContext, config: DispatcherConfig): Promise<void> {
-  const webhooks = createClient('webhooks', {
+  const webhooks = openClient(process, 'webhooks', {
     address: config.WEBHOOKS_ADDRESS,
     as: 'webhook-dispatcher',
     config,
-    clock: process.clock.follow(),
+    followsClock: true,
   });
-  process.onStop('webhooks client', async () => webhooks.close());
   process.health.addCheck('webhooks', () => webhooks.checkHealth());
   const extraAuthorities = config.WEBHOOK_CA_FILE && (await readFile(config.WEBHOOK_CA_FILE, 'utf8'));
   const agent = createReceiverAgent({ allowed: config.WEBHOOK_ALLOWED_NETWORKS, extraAuthorities });

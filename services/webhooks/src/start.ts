@@ -1,4 +1,4 @@
-import { createClient, serve } from '@agent-service/contracts';
+import { openClient, serve } from '@agent-service/contracts';
 import { createResolve, refusalOfTarget } from '@agent-service/outbound';
 import { createProducer, type DeliveriesJob, openRedis, type Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
@@ -22,8 +22,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const store = await openStore(process, config, { schema, entities });
   const months = createMonths(store);
   await months.ensure(now());
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
-  process.onStop('identity client', async () => identity.close());
+  const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
   const jobs = createProducer(process, await openRedis(process, config), 'deliveries');
   const allowed = config.WEBHOOK_ALLOWED_NETWORKS;
   const resolve = createResolve({ local: allowed.length > 0 });

@@ -67,6 +67,19 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   return client as Client<Name>;
 }
 
+type OpenClientOptions = Omit<ClientOptions, 'clock'> & { readonly followsClock?: boolean };
+
+/** A client that its process closes when it stops. With `followsClock` the process follows the clock of that service. */
+export function openClient<Name extends ServiceName>(
+  process: ProcessContext,
+  name: Name,
+  { followsClock = false, ...options }: OpenClientOptions,
+): Client<Name> {
+  const client = createClient(name, { ...options, ...(followsClock && { clock: process.clock.follow() }) });
+  process.onStop(`${name} client`, async () => client.close());
+  return client;
+}
+
 /** A service serves where one of its replicas says so. */
 async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampler | undefined): Promise<void> {
   const checked: Replica[] = [];
@@ -218,7 +231,5 @@ export function openWebhooksClient(process: ProcessContext, config: WebhooksClie
   if (!config.WEBHOOKS_ENABLED) return undefined;
   const address = config.WEBHOOKS_ADDRESS;
   if (!address) throw new ConfigurationError(['WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true']);
-  const webhooks = createClient('webhooks', { address, as, config });
-  process.onStop('webhooks client', async () => webhooks.close());
-  return webhooks;
+  return openClient(process, 'webhooks', { address, as, config });
 }
