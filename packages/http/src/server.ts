@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type PublicErrorCode, ServiceError } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
 import { errorBody, type PublicError } from './replies/error-reply.ts';
 import { apiHeaders } from './replies/security-headers.ts';
+import { clientAddress, countedAddress, isTrustedProxy } from './requests/client-address.ts';
 import { discardRest } from './requests/unread-body.ts';
 
 const maxHeaderSize = 16 * 1024;
@@ -132,21 +134,25 @@ function refuse(socket: Duplex, error: PublicError, more: readonly string[] = []
 const pairs = (headers: readonly string[]) => headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 
 interface ConnectionLimit {
-  readonly perAddress: number;
-  /** The key that a peer's connections count under; undefined where they are not limited, as for a trusted proxy. */
-  readonly countedBy: (peer: string) => string | undefined;
-  readonly onRefused: () => void;
+  readonly CONNECTIONS_PER_ADDRESS: number;
+  readonly TRUSTED_PROXIES: BlockList;
 }
 
-/** Ends connections of an address that has too many open: each holds memory and a file descriptor before it has sent a byte. */
-export function limitConnections(server: Server, { perAddress, countedBy, onRefused }: ConnectionLimit): void {
+/**
+ * Ends connections of an address that has too many open: each holds memory and a file descriptor before it has sent a byte. Those of a trusted
+ * proxy are not limited.
+ */
+export function limitConnections(server: Server, { metrics }: ProcessContext, config: ConnectionLimit): void {
+  const { CONNECTIONS_PER_ADDRESS: perAddress, TRUSTED_PROXIES: trusted } = config;
+  const refusals = metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
-    const address = countedBy(socket.remoteAddress ?? '');
-    if (address === undefined) return;
+    const peer = socket.remoteAddress ?? '';
+    if (isTrustedProxy(peer, trusted)) return;
+    const address = countedAddress(clientAddress(peer, undefined, trusted));
     const count = open.get(address) ?? 0;
     if (count >= perAddress) {
-      onRefused();
+      refusals.inc();
       socket.destroy();
       return;
     }

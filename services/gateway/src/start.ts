@@ -6,7 +6,7 @@ import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { createCors } from '@agent-service/http/replies/cors';
 import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { createObserver, createResponder } from '@agent-service/http/replies/responder';
-import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/http/requests/client-address';
+import { clientAddress, countedAddress } from '@agent-service/http/requests/client-address';
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
 import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
@@ -81,13 +81,7 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond, cors }));
-  const refusals = process.metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
-  limitConnections(server, {
-    perAddress: config.CONNECTIONS_PER_ADDRESS,
-    countedBy: (peer) =>
-      isTrustedProxy(peer, config.TRUSTED_PROXIES) ? undefined : countedAddress(clientAddress(peer, undefined, config.TRUSTED_PROXIES)),
-    onRefused: () => refusals.inc(),
-  });
+  limitConnections(server, process, config);
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
   // Registered last and so run first: requests that wait for answers hold connections, and the server would wait for those.

@@ -9,7 +9,6 @@ import type { Exchange } from '@agent-service/http/replies/exchange';
 import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { Reply } from '@agent-service/http/replies/reply';
 import { createObserver, createResponder } from '@agent-service/http/replies/responder';
-import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/http/requests/client-address';
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
@@ -82,13 +81,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
   const unmatched = (request: IncomingMessage) =>
     answerOther(request, forward, (page) => (isDocumentPath(page.url ?? '') ? documents.answer(page) : pages.answer(page)));
   const server = createHttpServer(createApp({ routes, pages: [], pipeline: createPipeline(deps), respond, cors, unmatched }));
-  const refusals = process.metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
-  limitConnections(server, {
-    perAddress: config.CONNECTIONS_PER_ADDRESS,
-    countedBy: (peer) =>
-      isTrustedProxy(peer, config.TRUSTED_PROXIES) ? undefined : countedAddress(clientAddress(peer, undefined, config.TRUSTED_PROXIES)),
-    onRefused: () => refusals.inc(),
-  });
+  limitConnections(server, process, config);
   const port = await listen(server, config.HOST, config.PORTAL_PORT);
   process.onStop('http server', () => closeServer(server));
   process.logger.info({ event: 'http_listening', port });
