@@ -1,7 +1,7 @@
 // Five behaviours, each with the functions where it enters a process of ours.
 import { SyntaxKind } from './project.mjs';
 
-const exported = (folder, name) => ({ folder, name });
+const declared = (folder, name) => ({ folder, name });
 /** The handler of a queue's worker. */
 const worker = (folder, queue) => ({ folder, queue });
 
@@ -10,44 +10,42 @@ const caller = (folder, client, method) => ({ folder, client, method });
 
 export const behaviours = {
   'accept a message': [
-    exported('services/gateway/src/routes', 'sendMessage'),
-    exported('services/agents/src', 'startAnswer'),
-    exported('services/credits/src/rpc', 'hold'),
+    declared('services/gateway/src/routes', 'sendMessage'),
+    declared('services/agents/src', 'startAnswer'),
+    declared('services/credits/src/rpc', 'hold'),
   ],
   'settle an answer': [
-    exported('services/agents/src', 'completeAnswer'),
+    declared('services/agents/src', 'completeAnswer'),
     caller('services/agents/src', 'credits', 'settle'),
-    exported('services/credits/src/rpc', 'settle'),
+    declared('services/credits/src/rpc', 'settle'),
   ],
   'activate a template': [
-    exported('services/gateway/src/routes', 'activateTemplate'),
-    exported('services/templates/src/rpc', 'activateTemplate'),
-    exported('services/agents/src', 'activateTemplateAgent'),
+    declared('services/gateway/src/routes', 'activateTemplate'),
+    declared('services/templates/src/rpc', 'activateTemplate'),
+    declared('services/agents/src', 'activateTemplateAgent'),
   ],
   'retry a webhook': [
     worker('services/webhook-dispatcher/src', 'deliveries'),
-    exported('services/webhooks/src/rpc', 'beginDelivery'),
-    exported('services/webhooks/src/rpc', 'endDelivery'),
+    declared('services/webhooks/src/rpc', 'beginDelivery'),
+    declared('services/webhooks/src/rpc', 'endDelivery'),
   ],
-  'revoke a key': [exported('services/gateway/src/routes', 'revokeKey'), exported('services/identity/src/rpc', 'revokeKey')],
+  'revoke a key': [declared('services/gateway/src/routes', 'revokeKey'), declared('services/identity/src/rpc', 'revokeKey')],
 };
 
 /** The declaration that an entry names. */
 export function findEntry({ files }, entry) {
   for (const [path, file] of files) {
     if (!path.startsWith(`${entry.folder}/`)) continue;
-    const entryNode = finders[entry.queue ? 'queue' : entry.client ? 'client' : 'export'](file, entry);
+    const entryNode = finders[entry.queue ? 'queue' : entry.client ? 'client' : 'name'](file, entry);
     if (entryNode) return entryNode;
   }
   throw new Error(`No ${JSON.stringify(entry)} in the sources: did its name change? scripts/structure/behaviours.mjs names it.`);
 }
 
-const finders = { export: findExport, queue: findHandler, client: findCaller };
-const isExported = ({ modifiers }) => modifiers?.some(({ kind }) => kind === SyntaxKind.ExportKeyword) ?? false;
+const finders = { name: findDeclaration, queue: findHandler, client: findCaller };
 
-function findExport(file, { name }) {
+function findDeclaration(file, { name }) {
   for (const statement of file.statements) {
-    if (!isExported(statement)) continue;
     if (statement.kind === SyntaxKind.FunctionDeclaration && statement.name?.text === name) return statement;
     const declaration = statement.declarationList?.declarations.find((candidate) => candidate.name.text === name);
     if (declaration) return declaration;

@@ -58,7 +58,7 @@ export function folderCycles(graph) {
 }
 
 /** Tarjan's algorithm. */
-export function stronglyConnected(graph) {
+function stronglyConnected(graph) {
   const indices = new Map();
   const lows = new Map();
   const stack = [];

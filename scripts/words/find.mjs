@@ -75,7 +75,7 @@ function findInComments(root) {
     });
 }
 
-export function findInProse({ position, text }, kind) {
+function findInProse({ position, text }, kind) {
   const at = ({ index, 0: word }, instead) => ({ position: position + index, kind, word: word.replace(/\s+/g, ' '), instead });
   return [
     ...prose.flatMap(({ pattern, instead }) => [...text.matchAll(pattern)].map((match) => at(match, instead))),
@@ -86,7 +86,7 @@ export function findInProse({ position, text }, kind) {
   ];
 }
 
-export function findInName({ position, name }) {
+function findInName({ position, name }) {
   const words = name.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((word) => word.toLowerCase());
   const word = words.find((part) => Object.hasOwn(wordsOfNames, part));
   if (word !== undefined) return [{ position, kind: 'name', word: name, instead: wordsOfNames[word] }];

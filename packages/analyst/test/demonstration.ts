@@ -60,7 +60,7 @@ function open(database: TestDatabase, url: string, scope: readonly string[]): De
   };
 }
 
-export const toolsOf = (data: BusinessData): Tool[] =>
+const toolsOf = (data: BusinessData): Tool[] =>
   createTools(data, { readOnly: true }).map((tool) => ({
     name: tool.name,
     run: async (input, signal) => (await tool.run(input, { signal })).text,

@@ -23,7 +23,7 @@ export interface TestModelsOptions {
   readonly conditions?: Partial<Conditions>;
 }
 
-export const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
+const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
   provider: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9/v1',
   model: 'm',
@@ -76,7 +76,7 @@ export interface ReadAnswer extends ModelAnswer {
   readonly restarts: number;
 }
 
-export const request = (fields: Partial<ModelRequest> = {}): ModelRequest => ({
+const request = (fields: Partial<ModelRequest> = {}): ModelRequest => ({
   tier: 'Fast',
   environment: 'live',
   tenant: 'org_a',

@@ -126,7 +126,7 @@ const change = z.strictObject({
  * The content of a template's file: the fields of an agent, some under stricter rules, and those of the template. Unknown fields are
  * refused, so that a misspelt name does not become a default.
  */
-export const templateFile = z
+const templateFile = z
   .strictObject({
     ...newAgentShape,
     id: z.string().regex(/^tpl_[a-z0-9_]{1,60}$/, 'must be tpl_ and small letters, digits and _'),
@@ -168,7 +168,7 @@ function isSameTable(one: string, other: string): boolean {
 export type TemplateFile = z.output<typeof templateFile>;
 
 /** The definition of the template's agents is the file without what describes the template itself. */
-export const toTemplate = (file: TemplateFile): Template => ({
+const toTemplate = (file: TemplateFile): Template => ({
   ...definitionFromBody({ ...file, suggested_prompts: file.suggested_prompts.map((one) => one.prompt) }),
   id: file.id,
   category: file.category,

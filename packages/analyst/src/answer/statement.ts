@@ -337,7 +337,7 @@ class Tables {
   }
 }
 
-export function dimensionTitle(dimension: Dimension, schema: Schema): string {
+function dimensionTitle(dimension: Dimension, schema: Schema): string {
   if (dimension.kind === 'time') return dimension.grain;
   const table = tableOf(schema, dimension.table);
   return table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : spoken(dimension.column);

@@ -58,7 +58,7 @@ export function nounAfter(pass: Pass, { end }: StatedComparison): number {
 export const useComparison = (pass: Pass, { at, end }: StatedComparison): void =>
   pass.use(...Array.from({ length: end - at + 1 }, (_, offset) => at + offset));
 
-export const comparisonSql = (value: string, { operator, number, to }: Comparison): string =>
+const comparisonSql = (value: string, { operator, number, to }: Comparison): string =>
   to === undefined ? `${value} ${operator} ${number}` : `${value} between ${number} and ${to}`;
 
 export const comparisonLabel = ({ operator, number, to }: Comparison): string =>

@@ -96,7 +96,7 @@ function longestTile(words: readonly Word[], at: number, vocabulary: Vocabulary,
   return tileOf(words.slice(at, at + 1), at, vocabulary);
 }
 
-export const hasMeaning = ({ tags, tables, columns, days, values, concepts: named, period, grain, number }: Tile): boolean =>
+const hasMeaning = ({ tags, tables, columns, days, values, concepts: named, period, grain, number }: Tile): boolean =>
   [tags, tables, columns, days, values, named].some(({ length }) => length > 0) ||
   period !== undefined ||
   grain !== undefined ||

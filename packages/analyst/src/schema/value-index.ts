@@ -36,7 +36,7 @@ const keyOf = (value: string) =>
     .trim();
 
 /** Reads a sample of the values of every text column, one statement for each table. */
-export async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
+async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
   const byPhrase = new Map<string, Value[]>();
   const byColumn = new Map<string, string[]>();
   let size = 0;

@@ -149,7 +149,7 @@ const opening = /```(?:json)?[ \t]*\n/i;
 const closing = /^[ \t]*```/;
 
 /** JSON, alone or in a block within other text, as one fenced block; any other text as it is. */
-export function toJsonBlock(text: string): string {
+function toJsonBlock(text: string): string {
   const json = [text, fencedBlock(text, opening, closing)].map((one) => one?.trim()).find((one) => one !== undefined && isJson(one));
   return json === undefined ? text : `${fence}json\n${json}\n${fence}`;
 }

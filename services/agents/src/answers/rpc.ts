@@ -260,7 +260,7 @@ const returnAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'returnAnswers
   },
 });
 
-export const completeAnswer = ({ answers, logger }: MethodsDeps): RpcOf<'agents', 'completeAnswer'> => ({
+const completeAnswer = ({ answers, logger }: MethodsDeps): RpcOf<'agents', 'completeAnswer'> => ({
   allow: services('answer-worker'),
   async handle({ items }) {
     checkItems(items);

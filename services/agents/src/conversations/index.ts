@@ -28,7 +28,7 @@ export const conversationMethods = (deps: ServiceDeps) => ({
 });
 
 /** Only the caller's own conversations. */
-export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
+const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, page }, call) {
     const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
@@ -43,7 +43,7 @@ export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agent
   },
 });
 
-export const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
+const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId }, call) {
     const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
@@ -53,7 +53,7 @@ export const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getCon
   },
 });
 
-export const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
+const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, messageId }, call) {
     const row = await findMessage(store.sql, { tenant: tenantOf(call), agentId, userId: call.tenant.userId }, messageId);
@@ -63,7 +63,7 @@ export const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'
   },
 });
 
-export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listMessages'> => ({
+const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listMessages'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId, page }, call) {
     const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };

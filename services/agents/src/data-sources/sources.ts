@@ -225,7 +225,7 @@ export function addressOf({ url }: Pick<DataSourceConnection, 'url'>) {
 
 export type AddressDifference = 'none' | 'port' | 'server';
 
-export function compareAddresses(one: DataSourceConnection, other: DataSourceConnection): AddressDifference {
+function compareAddresses(one: DataSourceConnection, other: DataSourceConnection): AddressDifference {
   const [a, b] = [addressOf(one), addressOf(other)];
   if (a.host !== b.host || a.database !== b.database || a.user !== b.user) return 'server';
   return a.port === b.port ? 'none' : 'port';

@@ -8,7 +8,7 @@ export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = 
 export const OPENING_GRANT = 'opening';
 
 /** The largest monthly limit, hold, charge, threshold or replenishment: fits a PostgreSQL integer. */
-export const MAX_AMOUNT = 2_000_000_000;
+const MAX_AMOUNT = 2_000_000_000;
 
 /** The largest single grant. A thousand of them stay below MAX_ISSUED. */
 export const MAX_GRANT = 1_000_000_000_000;

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Argon2id as OWASP recommends it: about 40 ms of one core and 19 MiB. */
-export const passwordCost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const passwordCost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 export const passwordTagBytes = 32;
 const saltBytes = 16;
 

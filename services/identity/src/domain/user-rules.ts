@@ -10,7 +10,7 @@ export interface UserState {
 }
 
 /** An application may have the role, but only a person can manage an organization. */
-export const isActiveAdmin = ({ kind, role, status }: UserState): boolean => kind === 'person' && role === 'admin' && status === 'active';
+const isActiveAdmin = ({ kind, role, status }: UserState): boolean => kind === 'person' && role === 'admin' && status === 'active';
 
 /** The organization would have no administrator left that could manage it again. */
 export const leavesNoAdmin = (before: UserState, after: UserState, hasOtherAdmin: boolean): boolean =>

@@ -113,7 +113,7 @@ export const listAdministrators = ({ store }: IdentityDeps): RpcOf<'identity', '
 });
 
 /** A user as the contract carries it. */
-export const toUser = ({ id, name, email, role, status, createdAt }: UserRow) => ({
+const toUser = ({ id, name, email, role, status, createdAt }: UserRow) => ({
   id,
   name,
   email,
@@ -141,7 +141,7 @@ export async function addUser({ em, sql }: Transaction, call: Call, { organizati
   return toUser(user);
 }
 
-export async function flushUser(em: Transaction['em']): Promise<void> {
+async function flushUser(em: Transaction['em']): Promise<void> {
   try {
     await em.flush();
   } catch (cause) {

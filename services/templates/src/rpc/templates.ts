@@ -13,7 +13,7 @@ import {
   updatedAt,
 } from '../domain/template.ts';
 
-export const activateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'activateTemplate'> => ({
+const activateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'activateTemplate'> => ({
   allow: callers({ scope: 'templates:write' }),
   async handle({ templateId, nameOverride, modelOverride }, call) {
     const template = requireTemplate(deps, templateId);

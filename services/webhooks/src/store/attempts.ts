@@ -18,7 +18,7 @@ export interface AttemptRow {
 }
 
 /** The parameter of `jobRecordset`. */
-export const toRecordset = (jobs: readonly DispatchedKey[]) =>
+const toRecordset = (jobs: readonly DispatchedKey[]) =>
   JSON.stringify(
     jobs.map(({ organizationId, environment, deliveryId, dispatch }, position) => ({
       position,
@@ -29,7 +29,7 @@ export const toRecordset = (jobs: readonly DispatchedKey[]) =>
     })),
   );
 
-export const jobRecordset =
+const jobRecordset =
   'jsonb_to_recordset($1::jsonb) as job (position integer, organization_id text, environment text, id text, dispatch integer)';
 
 const findAttemptsStatement = `
@@ -235,7 +235,7 @@ export interface AttemptRecord {
   duration_ms: number;
 }
 
-export const attemptOf = (outcome: Exclude<Outcome, { kind: 'returned' }>, now: number): AttemptRecord => ({
+const attemptOf = (outcome: Exclude<Outcome, { kind: 'returned' }>, now: number): AttemptRecord => ({
   at: toTimestamp(now - outcome.durationMs),
   status: outcome.kind === 'answered' ? outcome.status : 0,
   error: outcome.kind === 'answered' ? '' : outcome.reason,

@@ -3,7 +3,7 @@ import { createMonthPartitions, monthOf, type Store, startOfMonth } from '@agent
 const day = 24 * 3_600_000;
 export const deliveriesRetainedMs = 30 * day;
 /** A delivery of the last day may be retried for as long as the schedule with five Retry-After headers takes. */
-export const eventsRetainedMs = deliveriesRetainedMs + 7 * day;
+const eventsRetainedMs = deliveriesRetainedMs + 7 * day;
 
 /** The monthly partitions of events and deliveries. They are created ahead, and dropped when their last day is no longer retained. */
 export interface Months {

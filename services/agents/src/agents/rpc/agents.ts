@@ -224,7 +224,7 @@ export const toAgentMessage = (agent: Agent) => ({
   version: agent.version,
 });
 
-export function fromUpdateRequest(request: UpdateRequest): AgentChanges {
+function fromUpdateRequest(request: UpdateRequest): AgentChanges {
   const status = agentStatuses.find((name) => name === request.status);
   if (request.status !== undefined && status === undefined)
     throw new ServiceError('invalid_request', { message: `status must be one of ${agentStatuses.join(', ')}.`, param: 'status' });

@@ -16,7 +16,7 @@ interface FieldProps {
 }
 
 /** A label, a control, a hint and the error of the control, bound to each other. */
-export function Field({ label, hint, error, optional, children }: FieldProps) {
+function Field({ label, hint, error, optional, children }: FieldProps) {
   const id = useId();
   const described = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
   return (
