@@ -65,9 +65,9 @@ const talk =
 
 /** Answers a question about the data with one query, or lists questions that it understands. Never throws for any text. */
 async function analyse(question: Question, data: Data): Promise<Reply> {
-  const read = await data.schema();
+  const read = await data.tables();
   if ('error' in read) return unreadable(read);
-  const schema = withKeysByName(read);
+  const schema = withKeysByName(read.schema);
   if (schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
   const index = await valueIndexOf(question.source, schema, data);
   if ('error' in index) return unreadable(index);
@@ -89,7 +89,7 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const catalog = catalogReply(tiles, schema, question.output);
   if (catalog) return catalog;
   if (meaning.foretells) return explained('That asks about the future: I look up what is in the data and make no forecasts');
-  if (!intent) return explained([doubtOf(meaning), data.missing()].filter(Boolean).join('. '));
+  if (!intent) return explained([doubtOf(meaning), read.missing].filter(Boolean).join('. '));
   const context = withContext(intent, question.context ?? '', schema, index);
   const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
   const explainsPronoun = meaning.continues || context.used.length > 0 || isUnderstoodAlone(message, vocabulary);

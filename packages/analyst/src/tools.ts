@@ -5,14 +5,19 @@ export interface Unreadable {
   readonly error: string;
 }
 
+/** The tables that the agent may see. */
+interface VisibleTables {
+  readonly schema: Schema;
+  /** The entries of the agent's scope that the data source lacks, as a text for the reader; empty where it lacks nothing. */
+  readonly missing: string;
+}
+
 /** The organization's data as far as the agent may see it. */
 export interface Data {
-  schema(): Promise<Schema | Unreadable>;
+  tables(): Promise<VisibleTables | Unreadable>;
   query(sql: string): Promise<Rows | Unreadable>;
   /** As `query`, for what must be known before the question is understood: no query of the answer. */
   prepare(sql: string): Promise<Rows | Unreadable>;
-  /** The entries of the agent's scope that the data source lacks, as a text for the reader; empty where it lacks nothing, and before the schema is read. */
-  missing(): string;
 }
 
 export interface Tool {
@@ -23,7 +28,7 @@ export interface Tool {
 /** Only the first tables of a larger scope are described. */
 const maxTables = 100;
 
-/** The data that a request's tools give access to; undefined without such tools. The schema is read once for each answer. */
+/** The data that a request's tools give access to; undefined without such tools. */
 export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | undefined {
   const call = (name: string) => {
     const tool = tools.find((one) => one.name === name);
@@ -32,28 +37,21 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
   const [list, describe, query] = [call('list_tables'), call('describe_table'), call('query')];
   if (!list || !describe || !query) return undefined;
 
-  let missing = '';
-  async function readSchema(): Promise<Schema | Unreadable> {
-    const text = await (list as (input: unknown) => Promise<string>)({});
-    missing = /^\((The data source does not have .*)\.\)$/m.exec(text)?.[1] ?? '';
+  const readTables = async (): Promise<VisibleTables | Unreadable> => {
+    const text = await list({});
     const listed = readTableList(text)?.slice(0, maxTables);
     if (!listed) return { error: text };
-    const described = await Promise.all(
-      listed.map(async ({ written }) => readDescription(await (describe as (input: unknown) => Promise<string>)({ table: written }))),
-    );
-    return schemaOf(listed, described);
-  }
-
+    const described = await Promise.all(listed.map(async ({ written }) => readDescription(await describe({ table: written }))));
+    return { schema: schemaOf(listed, described), missing: /^\((The data source does not have .*)\.\)$/m.exec(text)?.[1] ?? '' };
+  };
   const rowsOf = async (sql: string, isPreparation: boolean): Promise<Rows | Unreadable> => {
     const text = await query({ sql }, isPreparation);
     return readRows(text) ?? { error: text };
   };
-  let schema: Promise<Schema | Unreadable> | undefined;
   return {
-    schema: async () => await (schema ??= readSchema()),
+    tables: readTables,
     query: (sql) => rowsOf(sql, false),
     prepare: (sql) => rowsOf(sql, true),
-    missing: () => missing,
   };
 }
 
