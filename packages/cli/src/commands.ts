@@ -28,6 +28,14 @@ function scopeList(text: string): string[] {
   throw new InvalidArgumentError('Name at least one scope, or leave the option out for all of the role.');
 }
 
+export interface TenantOptions {
+  organization: string;
+  environment: Environment;
+}
+
+/** The options of a command on one environment of an organization. */
+export const withTenant = (command: Command): Command => command.requiredOption('--organization <id>').addOption(environmentOption());
+
 /** Text that is no whole number is a mistake and never the default. */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);

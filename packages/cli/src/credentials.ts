@@ -1,4 +1,4 @@
-import { type Environment, type ServiceName, serviceKeysOf, serviceNames } from '@agent-service/contracts';
+import { type ServiceName, serviceKeysOf, serviceNames } from '@agent-service/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   environmentOption,
@@ -9,16 +9,16 @@ import {
   type Run,
   requireOrganization,
   scopesOption,
+  type TenantOptions,
   wholeNumber,
   withPages,
+  withTenant,
 } from './commands.ts';
 import { type Connection, readServiceSecrets } from './connection.ts';
 import { pageOutput } from './organizations.ts';
 
-interface KeyOptions {
-  organization: string;
+interface KeyOptions extends TenantOptions {
   user: string;
-  environment: string;
   scopes: string[];
   admin?: boolean;
   tokenTtl?: number;
@@ -55,7 +55,7 @@ export function keyCommands(program: Command, run: Run): void {
         return { key_id: key, revoked: true };
       }),
     );
-  withPages(tenantOptions(verb('list', 'show the keys without their secrets, newest first')))
+  withPages(withTenant(verb('list', 'show the keys without their secrets, newest first')))
     .option('--user <id>', 'of this user', '')
     .addOption(statusOption())
     .action(({ limit, after, user, status = '', ...tenant }: CredentialListOptions & { user: string }) =>
@@ -66,7 +66,7 @@ export function keyCommands(program: Command, run: Run): void {
         return { keys: keys.map(keyOutput), ...pageOutput(page) };
       }),
     );
-  tenantOptions(verb('show', 'show one without its secret'))
+  withTenant(verb('show', 'show one without its secret'))
     .requiredOption('--key <id>')
     .action(({ key: keyId, ...tenant }: TenantOptions & { key: string }) =>
       run(async ({ identity }) => keyOutput((await inOrganization(tenant, () => identity.getKey({ keyId }))).key)),
@@ -80,14 +80,7 @@ function tokenTtl(text: string): number {
   throw new InvalidArgumentError('It must be above 0.');
 }
 
-interface TenantOptions {
-  organization: string;
-  environment: Environment;
-}
-
 type CredentialListOptions = TenantOptions & PageOptions & { status?: string };
-
-const tenantOptions = (command: Command): Command => command.requiredOption('--organization <id>').addOption(environmentOption());
 
 const statusOption = () => new Option('--status <status>', 'both unless given').choices(['active', 'ended']);
 
@@ -106,18 +99,14 @@ const keyOutput = (key: Key) => ({
   scopes: key?.scopes ?? [],
 });
 
-interface OauthClientOptions {
-  organization: string;
-  environment: string;
+interface OauthClientOptions extends TenantOptions {
   user?: string;
   scopes: string[];
 }
 
 export function oauthClientCommands(program: Command, run: Run): void {
   const verb = group(program, 'oauth-client', 'OAuth applications');
-  verb('create', 'register an application; its secret is shown this once')
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
+  withTenant(verb('create', 'register an application; its secret is shown this once'))
     .option('--user <id>', 'whose it is; a new service user unless given')
     .addOption(scopesOption())
     .action(({ organization, environment, user, scopes }: OauthClientOptions) =>
@@ -134,7 +123,7 @@ export function oauthClientCommands(program: Command, run: Run): void {
         return { client_id: client, revoked: true };
       }),
     );
-  withPages(tenantOptions(verb('list', 'show the applications without their secrets, newest first')))
+  withPages(withTenant(verb('list', 'show the applications without their secrets, newest first')))
     .addOption(statusOption())
     .action(({ limit, after, status = '', ...tenant }: CredentialListOptions) =>
       run(async ({ identity }) => {
@@ -144,7 +133,7 @@ export function oauthClientCommands(program: Command, run: Run): void {
         return { applications: applications.map(applicationOutput), ...pageOutput(page) };
       }),
     );
-  tenantOptions(verb('show', 'show one without its secret'))
+  withTenant(verb('show', 'show one without its secret'))
     .requiredOption('--client <id>')
     .action(({ client: applicationId, ...tenant }: TenantOptions & { client: string }) =>
       run(async ({ identity }) =>

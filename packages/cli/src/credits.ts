@@ -1,24 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { isAway, ServiceError } from '@agent-service/contracts';
 import type { Command } from 'commander';
-import { environmentOption, group, type Run, requireOrganization } from './commands.ts';
+import { group, type Run, requireOrganization, type TenantOptions, withTenant } from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** A call verifies for some seconds and returns a cursor. Its longest step is a month of a tenant: half a minute for a million answers. */
 const verifyLimitMs = 600_000;
 
-interface GrantOptions {
-  organization: string;
-  environment: string;
+interface GrantOptions extends TenantOptions {
   amount: string;
   id?: string;
 }
 
 export function creditCommands(program: Command, run: Run): void {
   const verb = group(program, 'credits', 'Credits of organizations');
-  verb('grant', "add purchased credits to an organization's balance")
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
+  withTenant(verb('grant', "add purchased credits to an organization's balance"))
     .requiredOption('--amount <credits>', 'a whole number, at most 1000000000000')
     .option('--id <id>', 'id of the grant: a repetition under the same id changes nothing')
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>

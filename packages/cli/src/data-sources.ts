@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { environmentOption, group, type Run, requireOrganization } from './commands.ts';
+import { environmentOption, group, type Run, requireOrganization, type TenantOptions, withTenant } from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** Connecting waits for the organization's database, which may be slow to refuse. */
 const connectLimitMs = 20_000;
-
-interface TenantOptions {
-  organization: string;
-  environment: string;
-}
 
 interface ConnectOptions extends TenantOptions {
   url?: string;
@@ -20,9 +15,7 @@ interface ConnectOptions extends TenantOptions {
 
 export function dataSourceCommands(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
   const verb = group(program, 'data-source', "Organizations' own databases, which their agents answer from");
-  verb('connect', 'connect a PostgreSQL database, in place of the one connected before')
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
+  withTenant(verb('connect', 'connect a PostgreSQL database, in place of the one connected before'))
     .option('--url <url>', 'postgres://user:password@host:port/database?sslmode=verify-full; sslmode may be left out for this host only')
     .option(
       '--url-env <name>',
@@ -40,38 +33,35 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
         return { ...dataSourceOutput(dataSource), ...roleGateOutput(roleGate), tables };
       }),
     );
-  verb('test', 'ask the connected database whether it answers, which tables it has, and whether it lets scopes have roles')
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
-    .action(({ organization, environment }: TenantOptions) =>
-      run(async ({ agents }) => {
-        const request = { organizationId: organization, environment };
-        const tested = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
-        const { serverVersion: server_version, durationMs: duration_ms, tables } = tested;
-        return { ...dataSourceOutput(tested.dataSource), ...roleGateOutput(tested.roleGate), server_version, duration_ms, tables };
-      }),
-    );
+  withTenant(
+    verb('test', 'ask the connected database whether it answers, which tables it has, and whether it lets scopes have roles'),
+  ).action(({ organization, environment }: TenantOptions) =>
+    run(async ({ agents }) => {
+      const request = { organizationId: organization, environment };
+      const tested = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
+      const { serverVersion: server_version, durationMs: duration_ms, tables } = tested;
+      return { ...dataSourceOutput(tested.dataSource), ...roleGateOutput(tested.roleGate), server_version, duration_ms, tables };
+    }),
+  );
   verb('list', 'show what is connected, without passwords')
     .requiredOption('--organization <id>')
     .addOption(environmentOption().makeOptionMandatory(false))
-    .action(({ organization, environment = '' }: Partial<TenantOptions> & { organization: string }) =>
+    .action(({ organization, environment = '' }: { organization: string; environment?: string }) =>
       run(async ({ identity, agents }) => {
         await requireOrganization({ identity }, organization);
         const { dataSources } = await agents.listDataSources({ organizationId: organization, environment });
         return { data_sources: dataSources.map(dataSourceOutput) };
       }),
     );
-  verb('remove', 'disconnect the database; agents then answer without data')
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
-    .action(({ organization, environment }: TenantOptions) =>
+  withTenant(verb('remove', 'disconnect the database; agents then answer without data')).action(
+    ({ organization, environment }: TenantOptions) =>
       run(async ({ agents }) => {
         const { removed } = await agents.removeDataSource({ organizationId: organization, environment });
         if (!removed) process.exitCode = 1;
         const note = removed ? {} : { message: 'No data source is connected here.' };
         return { organization_id: organization, environment, removed, ...note };
       }),
-    );
+  );
 }
 
 function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: NodeJS.ProcessEnv): string {

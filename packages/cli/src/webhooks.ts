@@ -1,32 +1,30 @@
-import type { Environment } from '@agent-service/contracts';
 import type { Command } from 'commander';
-import { environmentOption, group, inOrganization, type PageOptions, type Run, requireOrganization, withPages } from './commands.ts';
+import {
+  group,
+  inOrganization,
+  type PageOptions,
+  type Run,
+  requireOrganization,
+  type TenantOptions,
+  withPages,
+  withTenant,
+} from './commands.ts';
 import type { Connection } from './connection.ts';
 import { pageOutput } from './organizations.ts';
-
-interface TenantOptions {
-  organization: string;
-  environment: Environment;
-}
 
 const pageSize = 100;
 const shownDeliveries = 10;
 
 export function webhookCommands(program: Command, run: Run): void {
   const verb = group(program, 'webhook', 'Webhooks, where they are enabled');
-  withPages(verb('list', 'show them, newest first'))
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
-    .action(({ limit, after, ...tenant }: TenantOptions & PageOptions) =>
-      run(async ({ identity, webhooks }) => {
-        await requireOrganization({ identity }, tenant.organization);
-        const { endpoints, page } = await inOrganization(tenant, () => webhooks.listEndpoints({ page: { limit, cursor: after } }));
-        return { webhooks: endpoints.map(webhookOutput), ...pageOutput(page) };
-      }),
-    );
-  verb('show', `show one with its latest ${shownDeliveries} deliveries`)
-    .requiredOption('--organization <id>')
-    .addOption(environmentOption())
+  withPages(withTenant(verb('list', 'show them, newest first'))).action(({ limit, after, ...tenant }: TenantOptions & PageOptions) =>
+    run(async ({ identity, webhooks }) => {
+      await requireOrganization({ identity }, tenant.organization);
+      const { endpoints, page } = await inOrganization(tenant, () => webhooks.listEndpoints({ page: { limit, cursor: after } }));
+      return { webhooks: endpoints.map(webhookOutput), ...pageOutput(page) };
+    }),
+  );
+  withTenant(verb('show', `show one with its latest ${shownDeliveries} deliveries`))
     .requiredOption('--webhook <id>')
     .action(({ webhook, ...tenant }: TenantOptions & { webhook: string }) =>
       run(({ webhooks }) =>
