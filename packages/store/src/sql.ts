@@ -91,8 +91,8 @@ export function parameters(): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
-/** Turns a timestamp of the driver (the session's time zone is UTC) into the form that callers see. */
-export const isoTime = (stored: string): string => new Date(stored).toISOString();
+/** The form in which callers see milliseconds, or a timestamp of the driver (the session's time zone is UTC). */
+export const isoTime = (time: string | number): string => new Date(time).toISOString();
 
 interface DriverFailure {
   code?: string;

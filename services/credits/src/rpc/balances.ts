@@ -1,5 +1,5 @@
 import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
-import { once, writeAudit } from '@agent-service/store';
+import { isoTime, once, writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
 import { applyOperations } from '../domain/batch.ts';
@@ -107,8 +107,6 @@ const publicNames: Readonly<Record<keyof Settings, string>> = {
 
 const toAuditChanges = (changes: Partial<Settings>) =>
   Object.fromEntries(Object.entries(changes).map(([name, value]) => [publicNames[name as keyof Settings], value]));
-
-const isoTime = (at: number) => new Date(at).toISOString();
 
 export function toOrganizationBalance(organizationId: string, ledger: Ledger) {
   const { lowBalanceThreshold, updatedAt, ...balance } = organizationBalance(ledger);

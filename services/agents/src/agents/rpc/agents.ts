@@ -48,7 +48,7 @@ export async function recordEffects(
   });
   if (!eventRelay) return;
   const data = { organization_id: tenant.organizationId, ...toEventData(event) };
-  await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: new Date(at).toISOString(), data }]);
+  await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: isoTime(at), data }]);
 }
 
 /** Called after the commit, so that the relays do not wait for their next poll. */
@@ -211,14 +211,12 @@ const toSummary = ({ createdAt, updatedAt, ...row }: SummaryRow) => ({
 
 type UpdateRequest = Parameters<RpcOf<'agents', 'updateAgent'>['handle']>[0];
 
-const iso = (at: number) => new Date(at).toISOString();
-
 export const toAgentMessage = (agent: Agent) => ({
   ...definitionToMessage(agent),
   id: agent.id,
   status: agent.status,
-  createdAt: iso(agent.createdAt),
-  updatedAt: iso(agent.updatedAt),
+  createdAt: isoTime(agent.createdAt),
+  updatedAt: isoTime(agent.updatedAt),
   createdBy: agent.createdBy,
   sourceTemplateId: agent.sourceTemplateId,
   version: agent.version,

@@ -1,4 +1,4 @@
-import { type Parameters, parameters, type Sql } from '@agent-service/store';
+import { isoTime, type Parameters, parameters, type Sql } from '@agent-service/store';
 import { type RecordRange, type Span, splitRange } from '../../domain/usage.ts';
 import { inScope, tierTotals, type UsageScope } from './totals.ts';
 
@@ -18,8 +18,6 @@ const columns = `record.id, record.user_id as "userId", record.agent_id as "agen
 
 /** The last record of the page before. */
 export type RecordAfter = readonly [at: string, id: string];
-
-const isoTime = (at: number) => new Date(at).toISOString();
 
 /** Newest first. One row more than the limit shows that another page follows. */
 export function listRecords(
