@@ -204,12 +204,12 @@ interface Entry {
   readonly source: DataSource;
 }
 
-/** At most `max` are open: the least recently used one is closed first, after its statements have ended. */
-export function openDataSources(process: ProcessContext, max = maxSources): DataSources {
+/** At most `maxSources` are open: the least recently used one is closed first, after its statements have ended. */
+export function openDataSources(process: ProcessContext): DataSources {
   const closing = new Set<Promise<void>>();
   const listeners = listenersOf(process);
   const entries = new LRUCache<string, Entry>({
-    max,
+    max: maxSources,
     dispose({ source }) {
       const closed = source
         .close()
