@@ -1,4 +1,4 @@
-import { storedType } from '../scope/catalog.ts';
+import { type CatalogColumn, storedType } from '../scope/catalog.ts';
 import type { ScopedTable } from '../scope/scope.ts';
 import { bindExpression } from './bind-expression.ts';
 import { bindFrom } from './bind-from.ts';
@@ -14,17 +14,7 @@ import { Bounds, Collection, RowTotal } from './value-size.ts';
  */
 export function bind(statement: Tree, tables: readonly ScopedTable[]): Tree {
   const outputs = new Map<unknown, Columns>();
-  const mayBeComposite = once(() =>
-    tables.some(({ columns }) => columns.some((column) => !isBuiltIn(storedType(column)) && column.labels === null)),
-  );
-  const mayBeTsvector = once(
-    () => tables.some(({ columns }) => columns.some((column) => storedType(column) === 'tsvector')) || mentions(statement, tsvectorNames),
-  );
-  const mayBeJsonpath = once(
-    () =>
-      tables.some(({ columns }) => columns.some((column) => storedType(column).startsWith('jsonpath'))) ||
-      mentions(statement, jsonpathNames),
-  );
+  const someColumn = (matches: (column: CatalogColumn) => boolean) => tables.some(({ columns }) => columns.some(matches));
   const binder: Binder = {
     select(select, context, onLeft) {
       const columns = bindSelect(select, context, binder, onLeft);
@@ -38,9 +28,9 @@ export function bind(statement: Tree, tables: readonly ScopedTable[]): Tree {
     collection: new Collection(),
     rows: new RowTotal(),
     bounds: new Bounds(),
-    mayBeComposite,
-    mayBeTsvector,
-    mayBeJsonpath,
+    mayBeComposite: once(() => someColumn((column) => !isBuiltIn(storedType(column)) && column.labels === null)),
+    mayBeTsvector: once(() => someColumn((column) => storedType(column) === 'tsvector') || mentions(statement, tsvectorNames)),
+    mayBeJsonpath: once(() => someColumn((column) => storedType(column).startsWith('jsonpath')) || mentions(statement, jsonpathNames)),
   };
   binder.select(fieldsOf(statement, 'SelectStmt') ?? {}, { namespace: undefined, ctes: undefined, windows: new Set(), level: 0 });
   return binder.bounds.apply(statement);

@@ -4,14 +4,30 @@ import { onlyStatement } from './tree.ts';
 
 /** Characters of a statement. No statement that a person would write is longer. */
 const maxLength = 16_000;
+/** Characters of a rewritten statement, which names every column in scope. */
+const maxRewrittenLength = 1_000_000;
 
 await loadModule();
 
-/** The one statement of a text, by PostgreSQL's own parser. */
-export function parseStatement(text: string, limit = maxLength): unknown {
+/** The one statement of a model's text, by PostgreSQL's own parser. */
+export function parseStatement(text: string): unknown {
+  requireText(text, maxLength);
+  requireShallow(text);
+  return parseOne(text);
+}
+
+/** The same for the text of a rewritten statement, which is hardly deeper than the model's. */
+export function parseRewritten(text: string): unknown {
+  requireText(text, maxRewrittenLength);
+  return parseOne(text);
+}
+
+function requireText(text: string, limit: number): void {
   if (text.length > limit) throw new Refusal(`A statement has at most ${limit} characters.`);
   if (text.includes('\0') || !text.isWellFormed()) throw new Refusal('A statement cannot contain such characters.');
-  if (limit <= maxLength) requireShallow(text);
+}
+
+function parseOne(text: string): unknown {
   const statement = text.trim() === '' ? undefined : onlyStatement(parse(text));
   if (statement === undefined) throw new Refusal('Send exactly one statement.');
   return statement;

@@ -3,12 +3,9 @@ import type { ResolvedScope, ScopedTable } from '../scope/scope.ts';
 import { bind } from './bind.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { CompleteDeparser } from './deparser.ts';
-import { parseStatement } from './parse.ts';
+import { parseRewritten, parseStatement } from './parse.ts';
 import { rewrite } from './rewrite.ts';
 import { sameTree, type Tree } from './tree.ts';
-
-/** Characters of a rewritten statement, which names every column in scope. */
-const maxRewrittenLength = 1_000_000;
 
 export interface PassedStatement {
   readonly text: string;
@@ -57,7 +54,7 @@ function deparse(statement: Tree): string {
 
 function parseAgain(text: string): unknown {
   try {
-    return parseStatement(text, maxRewrittenLength);
+    return parseRewritten(text);
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     throw new Refusal(notRewritable, { cause });

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { parseStatement } from '../../src/gates/parse.ts';
+import { parseRewritten } from '../../src/gates/parse.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/gates/tree.ts';
 
 /**
@@ -11,8 +11,8 @@ export async function addedParts(client: pg.Client, text: string): Promise<strin
   try {
     await client.query(`create temp view interpreted as select 1 as one from (${text}) as q`);
     const { rows } = await client.query<{ text: string }>("select pg_get_viewdef('interpreted'::regclass) as text");
-    const interpreted = parts(parseStatement(rows[0]?.text ?? '', 1_000_000));
-    const written = parts(parseStatement(text, 1_000_000));
+    const interpreted = parts(parseRewritten(rows[0]?.text ?? ''));
+    const written = parts(parseRewritten(text));
     return [...interpreted].filter((part) => !written.has(part));
   } catch {
     return undefined;
