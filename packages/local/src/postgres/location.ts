@@ -9,7 +9,7 @@ const elsewhere = '/var/lib/agent-service';
 const madeHere = /^\/var\/lib\/agent-service\/data-\w{6}\/postgres$/;
 const noteName = 'postgres-location';
 /** Beside such a cluster: names the DATA_DIR that it belongs to. */
-const ownerNoteName = 'data-dir';
+const dataDirNoteName = 'data-dir';
 
 /**
  * The cluster's folder: inside DATA_DIR, or, as root where a folder above it is closed to the user PostgreSQL runs as,
@@ -37,7 +37,7 @@ function giveFolder(cluster: string, dataDir: string): void {
   const folder = dirname(cluster);
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o711);
-  writeFileAtomically(join(folder, ownerNoteName), `${realpathSync(dataDir)}\n`);
+  writeFileAtomically(join(folder, dataDirNoteName), `${realpathSync(dataDir)}\n`);
 }
 
 /** The folder outside of DATA_DIR that belongs to it, if there is one. Refused in a copy of that DATA_DIR. */
@@ -49,18 +49,18 @@ export function notedLocation(dataDir: string): string | undefined {
     throw new LocalError(
       `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to start over.`,
     );
-  if (noted !== undefined) refuseCopy(dataDir, noted);
+  if (noted !== undefined) refuseCopyWithoutDatabase(dataDir, noted);
   return noted;
 }
 
 /** A copy of DATA_DIR has the same note: its start would use the database of the original, and its reset remove it. */
-function refuseCopy(dataDir: string, noted: string): void {
-  const owner = readIfPresent(join(dirname(noted), ownerNoteName))?.trim();
-  if (owner === undefined || owner === realpathSync(dataDir)) return;
+function refuseCopyWithoutDatabase(dataDir: string, noted: string): void {
+  const original = readIfPresent(join(dirname(noted), dataDirNoteName))?.trim();
+  if (original === undefined || original === realpathSync(dataDir)) return;
   // Otherwise DATA_DIR was moved.
-  if (readIfPresent(join(owner, noteName))?.trim() !== noted) return;
+  if (readIfPresent(join(original, noteName))?.trim() !== noted) return;
   throw new LocalError(
-    `${dataDir} is a copy of ${owner}, whose database is in ${noted} and was not copied. Remove ${join(dataDir, noteName)} to use this folder with a database of its own, or to remove it.`,
+    `${dataDir} is a copy of ${original}, whose database is in ${noted} and was not copied. Remove ${join(dataDir, noteName)} to use this folder with a database of its own, or to remove it.`,
   );
 }
 
@@ -76,7 +76,7 @@ export interface ServerUser {
  */
 export function serverUser(clusterFolder: string): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const user = ownerOf(clusterFolder) ?? userNamed('postgres') ?? userNamed('nobody');
+  const user = userOf(clusterFolder) ?? userNamed('postgres') ?? userNamed('nobody');
   if (!user)
     throw new LocalError(
       'PostgreSQL does not run as root, and this machine has no other user for it. Create a user "postgres", or set DATABASE_URL.',
@@ -84,7 +84,7 @@ export function serverUser(clusterFolder: string): ServerUser | undefined {
   return user;
 }
 
-function ownerOf(folder: string): ServerUser | undefined {
+function userOf(folder: string): ServerUser | undefined {
   try {
     const { uid, gid } = statSync(folder);
     return uid === 0 ? undefined : { uid, gid };

@@ -65,7 +65,7 @@ function takeOwnerFile(file: string, self: ProcessMark): OwnerFile['processes'] 
     const owner = readOwnerFile(file);
     // The owner released it between the two calls.
     if (!owner) continue;
-    refuseCopy(file, owner);
+    refuseCopyOfRunning(file, owner);
     refuseLiveOwner(file, owner.supervisor);
     const claim = claimOwnership(file, owner.supervisor, self);
     if (claim === undefined) continue;
@@ -80,7 +80,7 @@ function takeOwnerFile(file: string, self: ProcessMark): OwnerFile['processes'] 
 }
 
 /** The processes that a copied file names are those of the original, and its database was copied while it changed. */
-function refuseCopy(file: string, { folder: original }: OwnerFile): void {
+function refuseCopyOfRunning(file: string, { folder: original }: OwnerFile): void {
   const folder = dirname(file);
   // A folder that was moved is no longer where it was.
   if (original === undefined || original === realpathSync(folder) || !existsSync(original)) return;
