@@ -129,7 +129,7 @@ export const entities = [
   MessageFeedbackEntity,
 ];
 
-/** Every fixed statement by name; test/statements.test.ts prepares them. Lists with filters and a few sweeps make theirs from parts. */
+/** Every fixed statement by name; test/schema.test.ts prepares them. Lists with filters and a few sweeps make theirs from parts. */
 export const statements: Readonly<Record<string, string>> = {
   ...answerStatements,
   ...countStatements,
