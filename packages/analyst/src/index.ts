@@ -1,3 +1,2 @@
-export type { Output, Result } from './answer/presentation.ts';
-export { type AnalystAnswer, answerQuestion, type Question, signature } from './answer-question.ts';
-export type { Tool } from './tools.ts';
+export type { Output } from './answer/presentation.ts';
+export { answerQuestion } from './answer-question.ts';

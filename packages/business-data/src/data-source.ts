@@ -77,13 +77,6 @@ export interface Listeners {
 
 const surveyLimits = { timeoutMs: 10_000, maxReceivedBytes: maxSurveyBytes };
 
-/** A source that is closed with the process. It connects when first used. */
-export function openDataSource(process: ProcessContext, settings: DataSourceSettings): DataSource {
-  const source = createDataSource(settings, listenersOf(process));
-  process.onStop('data source', () => source.close());
-  return source;
-}
-
 const listenersOf = ({ logger }: ProcessContext): Listeners => ({
   onLost: (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }),
   onNotice: ({ level, ...notice }) => logger[level](notice),

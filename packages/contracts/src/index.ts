@@ -1,4 +1,4 @@
-export { formatTableScope, parseTableScope, type TableScope } from './agents/data-scope.ts';
+export { formatTableScope, parseTableScope } from './agents/data-scope.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './callers/policy.ts';
 export {
   allScopes,
@@ -15,20 +15,13 @@ export {
   type Tenant,
 } from './callers/principal.ts';
 export { serviceKeysOf } from './callers/service-keys.ts';
-export { type Call, type Implementation, type Rpc, type RpcOf, tenantOf } from './calls/call.ts';
+export { type Call, type Implementation, type RpcOf, tenantOf } from './calls/call.ts';
 export { type CallContext, callDetached, currentCall, type IdempotencyKey, requirePrincipal, withCall } from './calls/call-context.ts';
 export { createClient, openClient, openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './calls/client.ts';
 export { createFairLimiter, type FairLimiter } from './calls/fair-limiter.ts';
 export { serve } from './calls/server.ts';
-export {
-  type ClientConfig,
-  certificateFile,
-  clientSettings,
-  openIdConnectSettings,
-  type ServerConfig,
-  serverSettings,
-} from './calls/settings.ts';
-export { type CallOptions, type Client, type ServiceName, serviceNames } from './catalogue.ts';
+export { type ClientConfig, certificateFile, clientSettings, openIdConnectSettings, serverSettings } from './calls/settings.ts';
+export { type Client, type ServiceName, serviceNames } from './catalogue.ts';
 export { checkEnvironment, checkId, checkItems, checkTenant } from './checks.ts';
 export {
   type ErrorCode,

@@ -1,5 +1,5 @@
 export { type Clock, type ClockSampler, createClock, processClock } from './clock.ts';
-export { ConfigurationError, type ProcessConfig, processSettings, readConfig, setting } from './config.ts';
+export { ConfigurationError, processSettings, readConfig, setting } from './config.ts';
 export { createHealth, type Health } from './health.ts';
 export { createLogger, type Logger } from './log.ts';
 export { createMetrics, type Metrics } from './metrics.ts';

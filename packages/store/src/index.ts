@@ -1,4 +1,4 @@
-export { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
+export { LockMode } from '@mikro-orm/postgresql';
 export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './cipher/cipher.ts';
 export { openCipher } from './cipher/cipher-rotation.ts';
 export { keyVersionIndex, type SealedField, sealedColumn } from './cipher/sealed-fields.ts';
@@ -26,5 +26,5 @@ export { type Relay, type RelayOptions, startRelay } from './outbox/relay.ts';
 export { databaseUrl } from './servers/database-url.ts';
 export { classifyDatabaseFailure, isoTime, isViolation, type Parameters, parameters, type Sql } from './sql.ts';
 export type { Transaction } from './store.ts';
-export { type DatabaseConfig, databaseSettings, openStore, type Store } from './store.ts';
+export { databaseSettings, openStore, type Store } from './store.ts';
 export { startSweep } from './sweep.ts';

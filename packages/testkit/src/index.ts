@@ -1,19 +1,12 @@
 export { freePort } from '@agent-service/local/host/ports';
-export { type ChatRequest, type ModelReply, type ModelScript, type ScriptedModel, scriptedModel } from '@agent-service/scripted-model';
+export { type ChatRequest, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/scripted-model';
 export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
-export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
-export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
-export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
+export { type LoadSample, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
+export { type TestCertificate, testAuthority, testCertificate } from './http/certificate.ts';
+export { type SpanCollector, spanCollector } from './http/collector.ts';
 export { type DocumentedAnswers, servedAnswers } from './http/documented-answers.ts';
 export { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from './http/openid-provider.ts';
-export {
-  type ReceivedRequest,
-  type Receiver,
-  type ReceiverAnswer,
-  type ReceiverBehaviour,
-  type ReceiverScript,
-  receiver,
-} from './http/receiver.ts';
+export { type ReceivedRequest, type Receiver, type ReceiverAnswer, type ReceiverBehaviour, receiver } from './http/receiver.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { sparseAnswer } from './http/sparse-answer.ts';
 export { pythonWith, runProgram } from './infrastructure/python.ts';
@@ -25,7 +18,7 @@ export { randomOf, runSeed } from './random.ts';
 export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './servers/own-redis.ts';
 export { type PostgresPair, postgresPair } from './servers/postgres-pair.ts';
-export { type SilentProxy, silentProxy } from './servers/silent-proxy.ts';
+export { silentProxy } from './servers/silent-proxy.ts';
 export { type DatabaseContents, type TestDatabase, testDatabase, withDatabase } from './servers/test-database.ts';
 export { testRedis } from './servers/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './servers/test-redis-cluster.ts';

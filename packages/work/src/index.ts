@@ -1,9 +1,9 @@
 export { type Batcher, type BatchFailure, createBatcher, type TenantLanes } from './batcher.ts';
 export { HealthTracker, redispatchUnbegunWork } from './redispatch.ts';
-export { createBackoff, type RetryPolicy, retry } from './retry.ts';
+export { createBackoff, retry } from './retry.ts';
 export { RetryQueue, retryDue } from './retry-queue.ts';
 export { runBatch } from './run-batch.ts';
 export { createSemaphore, type Semaphore, SemaphoreError } from './semaphore.ts';
 export { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
-export { callByTenant, SlowTenantError, type TenantKey, tenantName } from './tenants.ts';
+export { callByTenant, tenantName } from './tenants.ts';
 export { abortable, sleep, timerMs, withTimeout } from './timing.ts';
