@@ -1,4 +1,5 @@
 export { formatTableScope, parseTableScope } from './agents/data-scope.ts';
+export { isWellFormedApiKey, makeApiKey } from './callers/api-key.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './callers/policy.ts';
 export {
   allScopes,
@@ -37,4 +38,4 @@ export { classifyCallFailure, type FieldError, invalidFields, isAway, required, 
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { AnswerRecord__Output as AnswerRecord } from './gen/agentservice/v1/AnswerRecord.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
-export { decodeIdTime, encodeIdTime, isWellFormedApiKey, makeApiKey, newId } from './ids.ts';
+export { decodeIdTime, encodeIdTime, newId } from './ids.ts';

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isWellFormedApiKey, makeApiKey } from './api-key.ts';
+
+const letters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
+const random = fc.string({ unit: fc.constantFrom(...letters), minLength: 32, maxLength: 32 });
+const environment = fc.constantFrom('live' as const, 'test' as const);
+
+test('a key that was made here is well-formed and says its environment', () => {
+  fc.assert(
+    fc.property(environment, random, (environmentName, text) => {
+      const key = makeApiKey(environmentName, text);
+      expect(key).toMatch(new RegExp(`^sa_${environmentName}_[0-9A-Za-z]{38}$`));
+      expect(isWellFormedApiKey(key)).toBe(true);
+    }),
+  );
+});
+
+test('one changed character, and the other environment, are noticed', () => {
+  fc.assert(
+    fc.property(environment, random, fc.nat(37), fc.constantFrom(...letters), (environmentName, text, at, letter) => {
+      const key = makeApiKey(environmentName, text);
+      const index = 8 + at;
+      fc.pre(key[index] !== letter);
+      expect(isWellFormedApiKey(key.slice(0, index) + letter + key.slice(index + 1))).toBe(false);
+      expect(isWellFormedApiKey(key.replace(`sa_${environmentName}_`, environmentName === 'live' ? 'sa_test_' : 'sa_live_'))).toBe(false);
+    }),
+  );
+});
+
+test('garbage is not well-formed', () => {
+  fc.assert(fc.property(fc.string(), (text) => !isWellFormedApiKey(text)));
+});
