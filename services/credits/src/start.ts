@@ -1,17 +1,13 @@
-import { type Implementation, openClient, ServiceError, serve } from '@agent-service/contracts';
+import { openClient, ServiceError, serve } from '@agent-service/contracts';
 import { readModelsFile } from '@agent-service/models/models-file';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openEventRelay, openStore, outboxMethods, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsDeps } from './deps.ts';
 import type { PriceBook } from './domain/holds.ts';
 import { createLedgerQueue, createLedgers, type LedgerQueueOptions } from './ledger/ledgers.ts';
-import { getBalance, getUserBalance, setAllocation, updateSettings } from './rpc/balances.ts';
-import { hold, listOverdueHolds, release, settle } from './rpc/holds.ts';
-import { grant, verifyLedger } from './rpc/operator.ts';
-import { listUsage, summarizeUsage } from './rpc/usage.ts';
-import { aggregateUsage } from './rpc/usage-groups.ts';
+import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createUsageSql } from './store/usage/usage-sql.ts';
 import { startSweeps } from './sweeps.ts';
@@ -78,21 +74,3 @@ export async function readPrices(path: string | undefined): Promise<PriceBook> {
   const { tiers } = await readModelsFile(path);
   return Object.fromEntries(Object.entries(tiers).map(([tier, { price }]) => [tier, price]));
 }
-
-/** Every method of the contract. */
-const implementation = (deps: CreditsDeps): Implementation<'credits'> => ({
-  aggregateUsage: aggregateUsage(deps),
-  getBalance: getBalance(deps),
-  getUserBalance: getUserBalance(deps),
-  grant: grant(deps),
-  hold: hold(deps),
-  listOverdueHolds: listOverdueHolds(deps),
-  listUsage: listUsage(deps),
-  release: release(deps),
-  setAllocation: setAllocation(deps),
-  settle: settle(deps),
-  summarizeUsage: summarizeUsage(deps),
-  updateSettings: updateSettings(deps),
-  verifyLedger: verifyLedger(deps),
-  ...outboxMethods(deps.store, () => deps.auditRelay.nudge()),
-});
