@@ -47,7 +47,7 @@ function tool<Input>({ name, description, input, writes = false, run }: Definiti
     writes,
     async over(data, raw, options) {
       const parsed = input.safeParse(raw);
-      if (!parsed.success) return refused(`The input of ${name} is not valid: ${z.prettifyError(parsed.error)}`);
+      if (!parsed.success) return invalidInput(name, parsed.error);
       try {
         return await run(data, parsed.data, options);
       } catch (cause) {
@@ -58,9 +58,10 @@ function tool<Input>({ name, description, input, writes = false, run }: Definiti
   };
 }
 
-function refused(text: string): ToolAnswer {
-  return { text, failure: new DataFailure('refused', text) };
-}
+export const refused = (text: string): ToolAnswer => ({ text, failure: new DataFailure('refused', text) });
+
+export const invalidInput = (tool: string, error: z.ZodError): ToolAnswer =>
+  refused(`The input of ${tool} is not valid: ${z.prettifyError(error)}`);
 
 const toAnswer = (result: QueryResult): ToolAnswer => ({ text: result.text, result });
 

@@ -7,7 +7,9 @@ import {
   type DataScope,
   type DataSource,
   describeData,
+  invalidInput,
   type ResultBudget,
+  refused,
   resolveScope,
   type StatementGate,
   type ToolAnswer,
@@ -66,7 +68,6 @@ const schemas = new Map(
   toolDefinitions.map(({ name, input }) => [name, z.toJSONSchema(input, { target: 'draft-7' }) as JsonSchema] as const),
 );
 
-const refused = (text: string): ToolAnswer => ({ text, failure: new DataFailure('refused', text) });
 const unconnectedText = 'No data source is connected at the moment.';
 
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
@@ -94,7 +95,7 @@ export function createAnswerTools(
     if (!definition.writes) return retryUnavailable(async () => requireAvailable(await runOver(await steps.mayRead(), call)), call.signal);
     const { error } = definition.input.safeParse(input);
     // An invalid input claims no step.
-    if (error) return refused(`The input of ${definition.name} is not valid: ${z.prettifyError(error)}`);
+    if (error) return invalidInput(definition.name, error);
     return changes.make(input, (permission) => runOver(permission, call));
   }
 
