@@ -77,14 +77,8 @@ const jobs = {
   },
 } as const;
 
-interface Payloads {
-  answer: AnswerJob;
-  answerApart: ApartJob;
-  deliveries: DeliveriesJob;
-}
-
-export type JobName = keyof Payloads;
-export type PayloadOf<Name extends JobName> = Payloads[Name];
+export type JobName = keyof typeof jobs;
+export type PayloadOf<Name extends JobName> = z.output<(typeof jobs)[Name]['payload']>;
 
 export const jobNames = Object.keys(jobs) as readonly JobName[];
 
