@@ -11,43 +11,12 @@ const marks = ['arc', 'area', 'bar', 'boxplot', 'circle', 'line', 'point', 'rect
 const viewKeys = ['mark', 'encoding', 'layer', 'transform', 'title', 'description', 'resolve'];
 const transforms = ['aggregate', 'groupby', 'fold', 'as', 'timeUnit', 'field', 'bin', 'joinaggregate', 'stack', 'sort', 'offset', 'filter'];
 /** Addresses, expressions, interaction, counts without a bound, and a chart for each value of a column. */
-const refusedKeys = new Set([
-  ...[
-    'url',
-    'href',
-    'link',
-    'data',
-    'datasets',
-    'format',
-    'loader',
-    'usermeta',
-    '$schema',
-    'config',
-    'projection',
-    'params',
-    'param',
-    'bind',
-  ],
-  ...[
-    'expr',
-    'signal',
-    'labelExpr',
-    'calculate',
-    'test',
-    'update',
-    'selection',
-    'impute',
-    'density',
-    'step',
-    'steps',
-    'extent',
-    'cursor',
-    'row',
-    'column',
-    'facet',
-    '__proto__',
-  ],
-]);
+const refusedKeys = new Set(
+  [
+    'url href link data datasets format loader usermeta $schema config projection params param bind',
+    'expr signal labelExpr calculate test update selection impute density step steps extent cursor row column facet __proto__',
+  ].flatMap((line) => line.split(' ')),
+);
 const countKeys = new Set(['tickCount', 'nice', 'maxbins', 'columns', 'symbolLimit', 'tickMinStep']);
 const largestCount = 50;
 const maxLayers = 10;
