@@ -103,6 +103,11 @@ describe('the list', () => {
     expect(new Set(entries.map(({ environment }) => environment))).toEqual(new Set(['test', '']));
   });
 
+  test('a page has at most 200 entries, also for a caller that asks for more', async () => {
+    await agents.appendAuditEntries({ entries: Array.from({ length: 201 }, (_, index) => entry('org_many', `e${index}`)) });
+    expect((await list(caller('org_many'), { page: { limit: 100_000 } })).entries).toHaveLength(200);
+  });
+
   test('the total is what there is now, also on a later page', async () => {
     await agents.appendAuditEntries({ entries: [1, 2, 3].map((index) => entry('org_grows', `g${index}`)) });
     const first = await list(caller('org_grows'), { page: { limit: 2 } });

@@ -1,5 +1,5 @@
 import { callers, createFairLimiter, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { boundChangesJson, isoTime, lastOf } from '@agent-service/store';
+import { boundChangesJson, isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
@@ -81,7 +81,7 @@ export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'ident
     allow: callers({ scope: 'audit:read' }),
     async handle({ page, actor, action, target, dateFrom, dateTo }, call) {
       const { organizationId, environment } = call.tenant;
-      const limit = page?.limit || 50;
+      const limit = limitOf(page, 50, 200);
       const filter = { actor, action, target, dateFrom, dateTo };
       const binding = ['audit', organizationId, environment, filter];
       const start = cursors.decode(binding, page?.cursor ?? '');
