@@ -1,6 +1,6 @@
 import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { firstCharacters } from '@agent-service/contracts/text';
-import { lastOf } from '@agent-service/store';
+import { lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
@@ -111,7 +111,7 @@ const binding = ['overdue holds'];
 export const listOverdueHolds = ({ store, cursors, now }: CreditsDeps): RpcOf<'credits', 'listOverdueHolds'> => ({
   allow: services('agents'),
   async handle({ page }) {
-    const limit = Math.min(page?.limit || defaultOverdue, maxOverdue);
+    const limit = limitOf(page, defaultOverdue, maxOverdue);
     const start = cursors.decode(binding, page?.cursor ?? '');
     const rows = await selectOverdueHolds(store.sql, now(), start?.after, limit + 1);
     const last = lastOf(rows, limit);
