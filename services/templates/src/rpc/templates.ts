@@ -1,4 +1,13 @@
-import { type Call, type Client, callers, type Implementation, type RpcOf, ServiceError, withCall } from '@agent-service/contracts';
+import {
+  type Call,
+  type Client,
+  callers,
+  type Implementation,
+  type RpcOf,
+  required,
+  ServiceError,
+  withCall,
+} from '@agent-service/contracts';
 import { definitionToMessage } from '@agent-service/contracts/agents/definition';
 import { type Cursors, limitOf } from '@agent-service/store/cursors';
 import type { Catalogue } from '../catalogue.ts';
@@ -26,7 +35,7 @@ const activateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'activateTemp
       ...(modelOverride !== '' && { model: modelOverride }),
     };
     const { agent } = await forwardIdempotencyKey(call, () => deps.agents.activateTemplateAgent(request));
-    const { id: agentId, name, status, updatedAt: activatedAt } = requireAgent(agent);
+    const { id: agentId, name, status, updatedAt: activatedAt } = required(agent);
     return { templateId, agentId, name, status, activatedAt };
   },
 });
@@ -36,7 +45,7 @@ const deactivateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'deactivate
   async handle({ templateId }, call) {
     requireTemplate(deps, templateId);
     const { agent } = await forwardIdempotencyKey(call, () => deps.agents.deactivateTemplateAgent({ templateId }));
-    const { id: agentId, status, updatedAt: deactivatedAt } = requireAgent(agent);
+    const { id: agentId, status, updatedAt: deactivatedAt } = required(agent);
     return { templateId, agentId, status, deactivatedAt };
   },
 });
@@ -48,7 +57,7 @@ const duplicateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'duplicateTe
     const definition = definitionToMessage(requireTemplate(deps, templateId));
     const request = { ...definition, name, description: description ?? definition.description, sourceTemplateId: templateId };
     const { agent } = await forwardIdempotencyKey(call, () => deps.agents.createAgent(request));
-    const { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt } = requireAgent(agent);
+    const { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt } = required(agent);
     return { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt };
   },
 });
@@ -72,12 +81,6 @@ function forwardIdempotencyKey<T>(call: Call, work: () => Promise<T>): Promise<T
     call.replayed = true;
   };
   return withCall({ requestId, principal, voucher, expiresAt, idempotency, onReplayed }, work);
-}
-
-/** Agents always sends the agent; the wire format allows leaving it out. */
-function requireAgent<Agent>(agent: Agent | null): Agent {
-  if (agent === null) throw new ServiceError('internal', { cause: new Error('agents left out the agent') });
-  return agent;
 }
 
 const listTemplates = (deps: TemplatesDeps): RpcOf<'templates', 'listTemplates'> => ({
