@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createBackoff, retry } from './retry.ts';
+import { createBackoff, loadOnce, retry } from './retry.ts';
 
 const failTimes = (times: number) => async (attempt: number) => {
   if (attempt <= times) throw new Error(`failure ${attempt}`);
@@ -30,4 +30,11 @@ test('a final failure is thrown at once, and an aborted signal ends the pauses w
 test('jitter adds at most its share', () => {
   const backoff = createBackoff({ firstMs: 100, maxMs: 1_000, factor: 3, jitter: 0.5, random: () => 1 });
   expect([1, 2, 3, 4].map(backoff)).toEqual([150, 450, 1_350, 1_500]);
+});
+
+test('what is loaded once is loaded again only after a failure', async () => {
+  const outcomes = [Promise.reject(new Error('away')), Promise.resolve('here')];
+  const load = loadOnce(() => outcomes.shift() as Promise<string>);
+  await expect(Promise.all([load(), load()])).rejects.toThrow('away');
+  expect([await load(), await load()]).toEqual(['here', 'here']);
 });

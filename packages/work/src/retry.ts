@@ -25,6 +25,16 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, policy: Re
   }
 }
 
+/** Loads at the first call, and again at the first one after a failure. Calls in between share what was loaded. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () =>
+    (loaded ??= load().catch((cause: unknown) => {
+      loaded = undefined;
+      throw cause;
+    }));
+}
+
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;

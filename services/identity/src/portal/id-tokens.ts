@@ -1,6 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { limitedFetch } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
+import { loadOnce } from '@agent-service/work';
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { z } from 'zod';
@@ -36,17 +37,7 @@ export function createIdTokens({
   OPENID_CONNECT_CLIENT_ID: clientId,
 }: IdentityConfig): IdTokens | undefined {
   if (configured === undefined || clientId === undefined) return undefined;
-  let known: Promise<PublishedKeys> | undefined;
-
-  /** Asks the provider once; again after a failure. */
-  function findKeys(): Promise<PublishedKeys> {
-    const keys = known ?? discoverKeys(configured as string, clientId as string);
-    known = keys;
-    keys.catch(() => {
-      known = undefined;
-    });
-    return keys;
-  }
+  const findKeys = loadOnce(() => discoverKeys(configured, clientId));
 
   return {
     async verify(idToken, nonce) {

@@ -1,5 +1,6 @@
 import { limitedFetch } from '@agent-service/outbound';
 import { ConfigurationError } from '@agent-service/runtime';
+import { loadOnce } from '@agent-service/work';
 import * as openid from 'openid-client';
 import type { PortalConfig } from '../config.ts';
 
@@ -51,19 +52,12 @@ export function createProvider(config: PortalConfig): Provider | undefined {
   const redirectUri = `${new URL(portal).origin}/api/openid-connect/callback`;
   const isLocal = new URL(issuer).protocol === 'http:';
   const authentication = secret === undefined ? undefined : authenticate(clientId, secret);
-  let known: Promise<openid.Configuration> | undefined;
-
-  /** Asked for once; again after a failure, because the provider may be away when the portal starts. */
-  function discover(): Promise<openid.Configuration> {
+  // Not at the start, because the provider may be away then.
+  const discover = loadOnce(() => {
     const execute = isLocal ? [openid.allowInsecureRequests] : [];
     const options = { timeout: limitSeconds, execute, [openid.customFetch]: fetchLimited };
-    const configuration = known ?? openid.discovery(new URL(issuer as string), clientId as string, secret, authentication, options);
-    known = configuration;
-    configuration.catch(() => {
-      known = undefined;
-    });
-    return configuration;
-  }
+    return openid.discovery(new URL(issuer), clientId, secret, authentication, options);
+  });
 
   return {
     async begin(target) {
