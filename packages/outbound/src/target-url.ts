@@ -11,8 +11,10 @@ const localNames =
 type UrlCheck =
   | {
       ok: true;
-      url: URL /** Empty for an address. */;
-      name: string /** Allowed only when it resolves to a listed network. */;
+      url: URL;
+      /** Empty for an address. */
+      name: string;
+      /** Allowed only when it resolves to a listed network. */
       local: boolean;
     }
   | { ok: false; reason: string };
