@@ -185,6 +185,8 @@ test('any question is answered, and no statement of the analyst is refused or ou
       const refused: string[] = [];
       const answer = await askBuiltIn(message, {
         tools: toolsOver(refused),
+        // The index of the values is read once, by the same statements for each question.
+        source: 'strange',
         earlier,
         output,
       });
