@@ -4,6 +4,7 @@
  */
 import { createDataSource } from '../../src/data-source.ts';
 import type { DataFailure } from '../../src/failure.ts';
+import { ownPeak } from './own-peak.ts';
 
 const limits = { timeoutMs: 5_000, maxRows: 100, maxBytes: 1_000_000, timeZone: 'UTC' };
 const outcomeOf = (work: Promise<unknown>): Promise<string> =>
@@ -17,5 +18,5 @@ for (const url of process.argv.slice(2)) {
   const survey = await outcomeOf(source.catalog());
   const statement = await outcomeOf(source.transaction('read only', limits, (run) => run('select of a model')));
   await source.close();
-  process.stdout.write(`${JSON.stringify({ survey, statement, megabytes: Math.round(process.resourceUsage().maxRSS / 1024) })}\n`);
+  process.stdout.write(`${JSON.stringify({ survey, statement, megabytes: ownPeak() })}\n`);
 }
