@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { JoinedBytes } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { signatureHeaders } from './signatures.ts';
@@ -78,12 +79,12 @@ interface Request {
  */
 function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: number): Request {
   const { promise: response, resolve, reject } = Promise.withResolvers<ReceiverResponse>();
-  let body: Buffer | undefined;
-  let [size, status] = [0, 0];
+  const body = new JoinedBytes();
+  let status = 0;
   let retryAfter: string | undefined;
   let running: Dispatcher.DispatchController | undefined;
   let aborted: Error | undefined;
-  const complete = () => resolve({ status, retryAfter, body: body?.subarray(0, size) ?? Buffer.alloc(0) });
+  const complete = () => resolve({ status, retryAfter, body: body.all().subarray(0, limit) });
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
@@ -96,10 +97,8 @@ function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: num
       retryAfter = firstValue(headers['retry-after']);
     },
     onResponseData(controller, chunk) {
-      // Copied, because each chunk keeps the whole read of its socket in memory, up to 64 KB for one byte.
-      body ??= Buffer.allocUnsafe(limit);
-      size += chunk.copy(body, size);
-      if (size < limit) return;
+      body.add(chunk);
+      if (body.size < limit) return;
       complete();
       controller.abort(new Error('the response is longer than the limit'));
     },

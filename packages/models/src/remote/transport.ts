@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
+import { JoinedBytes } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher } from 'undici';
@@ -86,27 +87,6 @@ function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefine
 interface BodyReader {
   take(bytes: Buffer): void;
   end(): ModelOutput;
-}
-
-/** Joins chunks by copying them. A list would take 100 bytes for a chunk of one, and keep the whole read of a socket, up to 64 KB, for each. */
-class JoinedBytes {
-  #bytes = Buffer.alloc(0);
-  #size = 0;
-
-  add(chunk: Buffer): void {
-    const size = this.#size + chunk.length;
-    if (size > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#bytes.length));
-      this.all().copy(larger);
-      this.#bytes = larger;
-    }
-    chunk.copy(this.#bytes, this.#size);
-    this.#size = size;
-  }
-
-  all(): Buffer {
-    return this.#bytes.subarray(0, this.#size);
-  }
 }
 
 function answerReader(model: ModelInterface, draft: OutputDraft): BodyReader {
