@@ -4,7 +4,6 @@ const probeEveryMs = 500;
 const probeLimitMs = 1_000;
 
 interface Gateway {
-  readonly origin: string;
   readonly pool: Pool;
   isAnswering: boolean;
   isProbed: boolean;
@@ -20,10 +19,7 @@ export class Gateways {
   #next = 0;
 
   constructor(urls: readonly string[], options: Pool.Options) {
-    this.#gateways = urls.map((url) => {
-      const { origin } = new URL(url);
-      return { origin, pool: new Pool(origin, options), isAnswering: true, isProbed: false };
-    });
+    this.#gateways = urls.map((url) => ({ pool: new Pool(new URL(url).origin, options), isAnswering: true, isProbed: false }));
     // Behind one address are all replicas, and a load balancer that chooses.
     if (urls.length > 1) this.#timer = setInterval(() => this.#gateways.forEach((each) => void probe(each)), probeEveryMs).unref();
   }
@@ -31,8 +27,8 @@ export class Gateways {
   request(options: Omit<Dispatcher.RequestOptions, 'origin'>): Promise<Dispatcher.ResponseData> {
     const answering = this.#gateways.filter(({ isAnswering }) => isAnswering);
     const candidates = answering.length > 0 ? answering : this.#gateways;
-    const { pool, origin } = candidates[this.#next++ % candidates.length] as Gateway;
-    return pool.request({ ...options, origin });
+    const { pool } = candidates[this.#next++ % candidates.length] as Gateway;
+    return pool.request(options);
   }
 
   async destroy(): Promise<void> {
