@@ -57,6 +57,16 @@ async function start(more: Parameters<typeof newMessage>[1] = {}): Promise<strin
   return message.id;
 }
 
+/** Runs the answer in its first attempt, until it has ended. */
+async function answer(id: string): Promise<void> {
+  await begin(id);
+  await rig.answers.complete(result(id, 1));
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+}
+
 test('after an expired lease the answer runs elsewhere, and the first attempt’s late result is refused', async () => {
   const id = await start();
   await begin(id, 'first');
@@ -245,12 +255,7 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
   const id = accepted?.answerId as string;
   expect(await repeat({ idempotencyFingerprint: 'b' })).toEqual({ refusal: { code: 'idempotency_key_reused' } });
   expect(await repeat({ replyChannel: 'replies:3' })).toMatchObject({ started: { answerId: id, attached: true } });
-  await begin(id);
-  await rig.answers.complete(result(id, 1));
-  await until(
-    () => endOf(id),
-    (ends) => ends.length > 0,
-  );
+  await answer(id);
   expect(rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id).map(({ channel }) => channel)).toEqual([
     'replies:2',
     'replies:3',
@@ -273,12 +278,7 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
 test('an Idempotency-Key does not return the answer of a deleted conversation, before nor after its messages are removed', async () => {
   const keyed = { idempotencyScope: 'deleted', idempotencyFingerprint: 'a' };
   const id = await start(keyed);
-  await begin(id);
-  await rig.answers.complete(result(id, 1));
-  await until(
-    () => endOf(id),
-    (ends) => ends.length > 0,
-  );
+  await answer(id);
   const repeat = () => rig.answers.accept(newMessage(rig.clock.now, { ...keyed, replyChannel: 'replies:2' }));
   expect(await repeat()).toMatchObject({ started: { answerId: id, attached: true } });
   await rig.sql('update conversations set deleted_at = now() where id = (select conversation_id from messages where id = $1)', [id]);
@@ -291,12 +291,7 @@ test('an Idempotency-Key does not return the answer of a deleted conversation, b
 test('a key that is used again is removed alone, with any number of other expired keys', async () => {
   const keyed = { idempotencyScope: 'again', idempotencyFingerprint: 'a' };
   const id = await start(keyed);
-  await begin(id);
-  await rig.answers.complete(result(id, 1));
-  await until(
-    () => endOf(id),
-    (ends) => ends.length > 0,
-  );
+  await answer(id);
   await rig.sql(`insert into answer_keys select 'org_other', 'live', 'old' || n, '', '', to_timestamp(0) from generate_series(1, 2500) n`);
   rig.clock.now += keyRetentionMs;
   expect(await start({ ...keyed, idempotencyFingerprint: 'b' })).not.toBe(id);

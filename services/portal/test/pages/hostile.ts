@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { describeTimes, expectQuick, median, report, rounds, slownessOf, workOf } from './measures.ts';
 import { type PagesWorld, settle } from './world.ts';
 
@@ -66,6 +67,16 @@ const drawnCharts = 5;
 /** The parser ends the first with an error of its recursion, and takes 18 s for the second, whose layout took 26 s. */
 const costlyTexts = ['>'.repeat(4_000), '*_'.repeat(16_000)];
 
+/** Shows these texts as the answers of a conversation. */
+const answerWith = (page: Page, texts: readonly string[]): Promise<unknown> =>
+  page.route(/\/conversations\/[^/]+\/messages/, async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    const answer = body.data.find(({ role }: { role: string }) => role === 'assistant');
+    const data = texts.map((content, index) => ({ ...answer, id: `msg_${index}`, content }));
+    await route.fulfill({ response, json: { ...body, data } });
+  });
+
 export const testHostileAnswers = (started: () => PagesWorld) =>
   describe('hostile answers and speed', () => {
     let world: PagesWorld;
@@ -79,13 +90,7 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       'that are costly to parse are shown as they are, and do not hold the page up',
       async () => {
         const { page, close } = await world.visit();
-        await page.route(/\/conversations\/[^/]+\/messages/, async (route) => {
-          const response = await route.fetch();
-          const body = await response.json();
-          const answer = body.data.find(({ role }: { role: string }) => role === 'assistant');
-          const data = costlyTexts.map((content, index) => ({ ...answer, id: `msg_${index}`, content }));
-          await route.fulfill({ response, json: { ...body, data } });
-        });
+        await answerWith(page, costlyTexts);
         await page.goto(chatPath);
         await page
           .locator('.answer .prose.plain')
@@ -111,13 +116,7 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
             return route.abort();
           },
         );
-        await page.route(/\/conversations\/[^/]+\/messages/, async (route) => {
-          const response = await route.fetch();
-          const body = await response.json();
-          const answer = body.data.find(({ role }: { role: string }) => role === 'assistant');
-          const data = hostileTexts.map((content, index) => ({ ...answer, id: `msg_${index}`, content }));
-          await route.fulfill({ response, json: { ...body, data } });
-        });
+        await answerWith(page, hostileTexts);
         await page.goto(chatPath);
         await page
           .getByRole('article', { name: 'Answer' })
