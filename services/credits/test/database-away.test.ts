@@ -27,24 +27,18 @@ async function hold({ agents }: BootedService, holdId: string): Promise<string |
   return results[0]?.refusal?.code ?? results[0]?.held;
 }
 
-/** Repeated as its caller does, with the same id: on a busy machine a hold may take longer than the service waits for its database. */
-async function holdUntilDecided(service: BootedService, holdId: string): Promise<string | number | undefined> {
-  const outcome = await hold(service, holdId);
-  return outcome === 'unavailable' ? await holdUntilDecided(service, holdId) : outcome;
-}
-
 /** The outcomes of many callers at once. */
-async function many(prefix: string, outcomeOf: (holdId: string) => ReturnType<typeof hold>): Promise<Set<string | number | undefined>> {
-  return new Set(await Promise.all(Array.from({ length: 50 }, (_, index) => outcomeOf(`${prefix}_${index}`))));
+async function holdMany(service: BootedService, prefix: string): Promise<Set<string | number | undefined>> {
+  return new Set(await Promise.all(Array.from({ length: 50 }, (_, index) => hold(service, `${prefix}_${index}`))));
 }
 
 test('while the database is stopped every hold is refused, and afterwards holds are granted again', async () => {
-  expect(await holdUntilDecided(credits, 'msg_before')).toBe(4);
+  expect(await hold(credits, 'msg_before')).toBe(4);
   await postgres.stop();
-  expect(await many('away', (holdId) => hold(credits, holdId))).toEqual(new Set(['unavailable']));
+  expect(await holdMany(credits, 'away')).toEqual(new Set(['unavailable']));
   await postgres.start();
-  expect(await holdUntilDecided(credits, 'msg_after')).toBe(4);
-  expect(await holdUntilDecided(credits, 'msg_before')).toBe(4);
+  expect(await hold(credits, 'msg_after')).toBe(4);
+  expect(await hold(credits, 'msg_before')).toBe(4);
   expect(await faultsOf(credits)).toEqual([]);
 }, 30_000);
 
@@ -52,11 +46,14 @@ test('while the database does not respond every hold is refused, and a repeated 
   const proxy = await silentProxy(postgres.url);
   const behind = await boot({ databaseUrl: proxy.url });
   try {
-    expect(await holdUntilDecided(behind, 'msg_warm')).toBe(4);
+    // On a busy machine the first one may take longer than the service waits for its database: its caller repeats it.
+    let warm = await hold(behind, 'msg_warm');
+    while (warm === 'unavailable') warm = await hold(behind, 'msg_warm');
+    expect(warm).toBe(4);
     proxy.silence();
-    expect(await many('silent', (holdId) => hold(behind, holdId))).toEqual(new Set(['unavailable']));
+    expect(await holdMany(behind, 'silent')).toEqual(new Set(['unavailable']));
     proxy.speak();
-    expect(await many('silent', (holdId) => holdUntilDecided(credits, holdId))).toEqual(new Set([4]));
+    expect(await holdMany(credits, 'silent')).toEqual(new Set([4]));
     expect(await faultsOf(credits)).toEqual([]);
   } finally {
     await behind.stop();
