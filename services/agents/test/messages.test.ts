@@ -1,3 +1,4 @@
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 import { messageId, StoredConversations } from './stored-conversations.ts';
@@ -245,4 +246,12 @@ test('records are read 50 at a time: more are refused, and an id without a recor
   await expect(agents.gateway.readRecords({ items })).rejects.toMatchObject({ code: 'invalid_request', param: 'items' });
   const { results } = await agents.gateway.readRecords({ items: items.slice(1) });
   expect(results).toEqual(items.slice(1).map(() => ({ record: null })));
+});
+
+test('messages are stored again a moment after a machine has slept for months', async () => {
+  clock.now = Date.UTC(2026, 5, 15);
+  const talk = talkOf('usr_awake');
+  const id = await talk.begin(clock.now);
+  await until('a message is stored', () => talk.ask(id, clock.now).then(() => true));
+  expect((await messages('usr_awake', id)).messages[1]).toMatchObject({ content: `question of ${clock.now}` });
 });

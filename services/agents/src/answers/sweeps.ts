@@ -136,14 +136,14 @@ export const createMessagePartitions = (store: Store): Partitions => createMonth
 
 const second = 1_000;
 const minute = 60_000;
-const hour = 60 * minute;
 
 /** Every replica sweeps; `skip locked` lets replicas share the rows. */
 export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   const { process, store, dispatcher, metrics, now } = deps;
   const partitions = createMessagePartitions(store);
   await partitions.ensure(now());
-  startSweep(process, 'message partitions', hour, () => partitions.ensure(now()).then(() => 0));
+  // A machine may sleep for longer than the months that are made ahead: no message is accepted until that is noticed.
+  startSweep(process, 'message partitions', second, () => partitions.ensure(now()).then(() => 0));
   const findShared = shareResult(() => findAndReport(deps));
   const sweepWhereDue = (name: string, isDue: (due: DueWork) => boolean, step: () => Promise<number>) =>
     startSweep(process, name, second, async () => (isDue(await findShared()) ? step() : 0));
