@@ -1,5 +1,4 @@
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
-import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   type ChatRequest,
@@ -64,7 +63,7 @@ export async function startBlastWorld(): Promise<BlastWorld> {
   let replyToHostile: (request: ChatRequest) => ModelReply = answerAtOnce;
   const model = await scriptedModel((request) => (isSteady(request) ? answerFromData(request) : replyToHostile(request)));
   const clocks = await clockShifts();
-  const system = await testSystem({ ...(await writeSettings(model)), ...clocks.settings }, { seed });
+  const system = await testSystem({ ...(await writeSettings(model)), ...clocks.settings });
   const connection = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const operators: Operators = {
     identity: createClient('identity', { ...connection, address: system.endpoints['identity'] ?? '' }),

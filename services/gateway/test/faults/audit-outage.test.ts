@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Principal, withCall } from '@agent-service/contracts';
-import { seed } from '@agent-service/local/seed';
 import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
 import { machineEnvironment, mainFileOf, send, testFolder, testSystem, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -15,7 +14,7 @@ const agentsMade = 25;
 let system: LocalSystem;
 let database: Client;
 beforeAll(async () => {
-  system = await testSystem({ RATE_LIMIT_READS_PER_MINUTE: '100000' }, { seed });
+  system = await testSystem({ RATE_LIMIT_READS_PER_MINUTE: '100000' });
   database = new Client({ connectionString: system.endpoints['postgres'] ?? '' });
   await database.connect();
 }, 120_000);

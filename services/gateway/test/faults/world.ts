@@ -1,5 +1,4 @@
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
-import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   type ChatRequest,
@@ -53,8 +52,7 @@ export async function startFaultyWorld({ modelMs, settings = {}, build }: Faulty
   });
   const system = await testSystemWithServers(
     { ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: await modelsFileFor(model), ...settings },
-    // The demonstration may call what an older build does not have.
-    build === undefined ? { seed } : { build },
+    { ...(build !== undefined && { build }) },
   );
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });

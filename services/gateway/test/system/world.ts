@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
-import { seed } from '@agent-service/local/seed';
 import type { LocalOptions } from '@agent-service/local/system/system';
 import {
   type ReceivedResponse,
@@ -64,9 +63,9 @@ export async function makeWebhook(call: World['call'], key: string): Promise<str
 /** The settings of a world with webhooks whose URLs may be on this machine. */
 export const withWebhooks = { WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** Starts a world on its own system. */
+/** Starts a world on its own system, which has no demonstration. */
 export async function startWorld(settings: Record<string, string> = {}, options: Partial<LocalOptions> = {}): Promise<World> {
-  const system = await testSystem({ ...withoutRateLimits, REPLICAS: 'gateway=2', ...settings }, { seed, ...options });
+  const system = await testSystem({ ...withoutRateLimits, REPLICAS: 'gateway=2', ...settings }, options);
   return await openWorld(system, settings['WEBHOOKS_ENABLED'] === 'true', () => system.stop());
 }
 
