@@ -3,6 +3,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from '../build.mjs';
@@ -23,7 +24,8 @@ const packages = {
 /** A new volume takes its owner from the folder of the image; `setup` writes the settings of each process into one. */
 const programsWithSettings = [...readdirSync(join(root, 'services')), 'migrate', 'demonstration', 'operator'];
 const volumes = ['data', ...programsWithSettings.map((name) => `config/${name}`)];
-const loadLimitMs = 20_000;
+/** Ends a load that hangs. A load takes a second of a processor, of which a busy or emulated machine gives little. */
+const loadLimitMs = 300_000;
 
 writeProtos(join(root, 'packages', 'contracts', 'src', 'gen'));
 const bundled = new Set([...(await build(join(root, 'dist'))), ...(await buildWeb(join(image, 'app', 'services/portal/web/dist')))]);
@@ -50,18 +52,18 @@ function copy(path) {
   cpSync(join(root, path), join(image, 'app', path), { recursive: true });
 }
 
-/** Loads each bundle once as the image's user: the cache is by user, and processes of the image cannot write to it. */
+/** Loads each bundle once as the image's user, as many at a time as there are processors: the cache is by user, and processes of the image cannot write to it. */
 async function makeCompileCache() {
   const folder = join(root, 'dist', 'compile-cache');
   mkdirSync(folder);
   const owner = process.getuid() === 0 ? { uid: user, gid: user } : {};
   if (owner.uid) chownSync(folder, owner.uid, owner.gid);
   const isLoaded = (file) => /^[a-z-]+\.js$/.test(file) && !['local.js', 'embedded.js'].includes(file);
-  await Promise.all(
-    readdirSync(join(root, 'dist'))
-      .filter(isLoaded)
-      .map((file) => load(join(root, 'dist', file), folder, owner)),
-  );
+  const waiting = readdirSync(join(root, 'dist')).filter(isLoaded);
+  const loadInTurn = async () => {
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) await load(join(root, 'dist', file), folder, owner);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, loadInTurn));
 }
 
 /** Without settings a process loads its modules, says which settings it needs, and ends. */
