@@ -2,7 +2,7 @@
 // because bundles find files relative to their own, and V8's compile cache knows them by their path.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ const packages = {
 /** A new volume takes its owner from the folder of the image; `setup` writes the settings of each process into one. */
 const programsWithSettings = [...readdirSync(join(root, 'services')), 'migrate', 'demonstration', 'operator'];
 const volumes = ['data', ...programsWithSettings.map((name) => `config/${name}`)];
-/** Ends a load that hangs. A load takes a second of a processor, of which a busy or emulated machine gives little. */
+/** Ends a load that hangs. A load takes half a second of a processor, of which a busy or emulated machine gives little. */
 const loadLimitMs = 300_000;
 
 writeProtos(join(root, 'packages', 'contracts', 'src', 'gen'));
@@ -64,6 +64,8 @@ async function makeCompileCache() {
     for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) await load(join(root, 'dist', file), folder, owner);
   };
   await Promise.all(Array.from({ length: availableParallelism() }, loadInTurn));
+  // Node lets only their owner read them, and in the image everything belongs to root.
+  for (const file of globSync(join(folder, '*', '*'))) chmodSync(file, 0o644);
 }
 
 /** Without settings a process loads its modules, says which settings it needs, and ends. */

@@ -29,13 +29,13 @@ async function megabytesBeyondBase(name) {
   return Math.round((size - sizeOfBase) / 1e6);
 }
 
-/** Runs a container of the image; returns its output and its exit code. */
-function runImage(args, { entrypoint = [] } = {}) {
-  const { status, stdout, stderr } = spawnSync('docker', ['run', '--rm', ...restricted, ...entrypoint, tag, ...args], { encoding: 'utf8' });
+/** Runs a container of the image with options of `docker run`; returns its output and its exit code. */
+function runImage(args, options = []) {
+  const { status, stdout, stderr } = spawnSync('docker', ['run', '--rm', ...restricted, ...options, tag, ...args], { encoding: 'utf8' });
   return { status, output: `${stdout}${stderr}` };
 }
 
-const evaluate = (program) => runImage(['--input-type=module', '-e', program], { entrypoint: ['--entrypoint', 'node'] }).output;
+const evaluate = (program) => runImage(['--input-type=module', '-e', program], ['--entrypoint', 'node']).output;
 
 long('the image', () => {
   beforeAll(() => buildImage(tag, 'classic builder'), buildLimitMs);
@@ -59,6 +59,14 @@ long('the image', () => {
     for (const service of readdirSync('services')) {
       const { status, output } = runImage([service]);
       expect([service, status, output]).toEqual([service, 1, expect.stringMatching(/[A-Z]+_[A-Z_]+/)]);
+    }
+  });
+
+  test('has compiled code that V8 uses for each service', () => {
+    for (const service of readdirSync('services')) {
+      const { output } = runImage([service], ['--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE']);
+      expect(output).toMatch(new RegExp(`/dist/${service}\\.js was accepted`));
+      expect(output).not.toMatch(/reading cache .*permission denied|was rejected/);
     }
   });
 
