@@ -6,6 +6,7 @@ import { chmodSync, chownSync, cpSync, globSync, mkdirSync, readdirSync, readFil
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createSemaphore } from '../../packages/work/src/semaphore.ts';
 import { build } from '../build.mjs';
 import { writeProtos } from './protos.mjs';
 import { buildWeb } from './web.mjs';
@@ -52,18 +53,19 @@ function copy(path) {
   cpSync(join(root, path), join(image, 'app', path), { recursive: true });
 }
 
-/** Loads each bundle once as the image's user, as many at a time as there are processors: the cache is by user, and processes of the image cannot write to it. */
+/** Loads each bundle once as the image's user: the cache is by user, and processes of the image cannot write to it. */
 async function makeCompileCache() {
   const folder = join(root, 'dist', 'compile-cache');
   mkdirSync(folder);
   const owner = process.getuid() === 0 ? { uid: user, gid: user } : {};
   if (owner.uid) chownSync(folder, owner.uid, owner.gid);
   const isLoaded = (file) => /^[a-z-]+\.js$/.test(file) && !['local.js', 'embedded.js'].includes(file);
-  const waiting = readdirSync(join(root, 'dist')).filter(isLoaded);
-  const loadInTurn = async () => {
-    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) await load(join(root, 'dist', file), folder, owner);
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, loadInTurn));
+  const turns = createSemaphore(availableParallelism());
+  await Promise.all(
+    readdirSync(join(root, 'dist'))
+      .filter(isLoaded)
+      .map((file) => turns.run(() => load(join(root, 'dist', file), folder, owner))),
+  );
   // Node lets only their owner read them, and in the image everything belongs to root.
   for (const file of globSync(join(folder, '*', '*'))) chmodSync(file, 0o644);
 }
