@@ -43,7 +43,7 @@ export interface FaultyOptions {
   readonly build?: string;
 }
 
-export async function startFaultyWorld({ modelMs, settings = {}, build }: FaultyOptions): Promise<FaultyWorld> {
+export async function startFaultyWorld({ modelMs, settings = {}, ...options }: FaultyOptions): Promise<FaultyWorld> {
   const modelRequests = new Map<string, number>();
   const model = await scriptedModel((request) => {
     const marker = markerOf(question(request));
@@ -52,11 +52,11 @@ export async function startFaultyWorld({ modelMs, settings = {}, build }: Faulty
   });
   const system = await testSystemWithServers(
     { ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: await modelsFileFor(model), ...settings },
-    { ...(build !== undefined && { build }) },
+    options,
   );
-  const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
-  const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
-  const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });
+  const connection = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
+  const identity = createClient('identity', { ...connection, address: system.endpoints['identity'] ?? '' });
+  const credits = createClient('credits', { ...connection, address: system.endpoints['credits'] ?? '' });
   const tenant = await identity.createOrganization({ name: 'Faults' });
   identity.close();
   await credits.grant({ tenant: { organizationId: tenant.organizationId, environment: 'live' }, grantId: 'faults', amount: issued });
