@@ -2,11 +2,11 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { nodeOptions } from '@agent-service/runtime/config';
-import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
+import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../src/host/environment.ts';
@@ -180,7 +180,7 @@ describe('prepare, in the pod of a process', () => {
   const server = createServer((_request, response) => void response.writeHead(status).end());
   const prepare = (settings: Record<string, string>) => {
     const env = { ...machineEnvironment, SERVICE: 'gateway', SERVICE_SECRET: 's'.repeat(32), KEYS_FILE: join(folder, 'keys'), ...settings };
-    return spawn(process.execPath, [program('prepare')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    return spawn(process.execPath, [program('prepare')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   };
 
   beforeAll(async () => {
@@ -207,6 +207,25 @@ describe('prepare, in the pod of a process', () => {
   ])('does not wait where %s', async (_case, answer, seconds) => {
     status = answer;
     expect(await once(prepare({ TURN_SECONDS: seconds, READY_URL: url }), 'exit')).toEqual([0, null]);
+  });
+
+  test('says once why it waits for its schema', async () => {
+    let connections = 0;
+    const database = createTcpServer((socket) => {
+      connections++;
+      socket.once('data', () => socket.end());
+    });
+    await once(database.listen(0, '127.0.0.1'), 'listening');
+    const { port } = database.address() as AddressInfo;
+    const running = prepare({ SERVICE: 'credits', DATABASE_URL: `postgres://me:secret@127.0.0.1:${port}/db` });
+    let text = '';
+    running.stderr.on('data', (chunk) => (text += chunk));
+    await until(() => connections >= 3);
+    running.kill();
+    await once(running, 'close');
+    database.close();
+    expect(text).toMatch(/^The schema credits was not migrated, and is tried again for up to 600 s: .+\n$/);
+    expect(text).not.toContain('secret');
   });
 
   test('does not wait where no other can be reached', async () => {

@@ -11,18 +11,23 @@ export async function until(ask: () => Promise<boolean> | boolean, limitMs: numb
   }
 }
 
-/** Tries the work again until it succeeds. After the limit it fails with this text and the last reason. */
+/** Tries the work again until it succeeds, and says why it waits whenever the reason changes. After the limit it fails with this text and the last reason. */
 export async function untilSucceeded(
   work: () => Promise<unknown>,
   failureText: string,
   { limitMs, everyMs }: { limitMs: number; everyMs: number },
 ): Promise<void> {
   let failure: unknown;
+  let reason: string | undefined;
   const succeeds = () =>
     work().then(
       () => true,
       (cause: unknown) => {
         failure = cause;
+        if (reason !== reasonOf(cause)) {
+          reason = reasonOf(cause);
+          process.stderr.write(`${failureText}, and is tried again for up to ${limitMs / 1_000} s: ${reason}\n`);
+        }
         return false;
       },
     );
