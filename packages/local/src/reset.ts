@@ -1,5 +1,5 @@
+import { failureText } from '@agent-service/runtime/failures';
 import { environment, repositoryRoot } from './host/environment.ts';
-import { failureText } from './host/local-error.ts';
 import { removeData } from './system/remove-data.ts';
 import { readLocalSettings } from './system/settings.ts';
 

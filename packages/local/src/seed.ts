@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { allScopes, type Client, operatorService, ServiceError, withCall } from '@agent-service/contracts';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { bringUpDemonstration } from './demonstration/database.ts';
 import { writeJson } from './host/files.ts';
-import { LocalError } from './host/local-error.ts';
 import { type Credentials, readCredentials } from './system/secrets.ts';
 import { type CallableSystem, clientOf, type LocalSystem } from './system/system.ts';
 
@@ -202,7 +202,7 @@ async function bringUp({ endpoints, demonstrationPassword }: SeedableSystem, rep
     const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword };
     return sourceUrl(await bringUpDemonstration(options));
   } catch (cause) {
-    if (!(cause instanceof LocalError)) throw cause;
+    if (!(cause instanceof OperatorFault)) throw cause;
     report(cause.message);
     return undefined;
   }

@@ -24,7 +24,7 @@ test.each(damaged)('secrets.json with %j is named with what to do, and reset sta
   const folder = await folderWith('secrets.json', content);
   const file = join(folder, 'secrets.json');
   expect(() => loadSecrets(folder, [], {})).toThrow(
-    expect.objectContaining({ name: 'LocalError', message: expect.stringContaining(file) }),
+    expect.objectContaining({ name: 'OperatorFault', message: expect.stringContaining(file) }),
   );
   expect(() => loadSecrets(folder, [], {})).toThrow('npm run reset');
   expect(await removeData(folder)).toEqual([]);
@@ -34,7 +34,10 @@ test.each(damaged)('supervisor.json with %j is named with what to do, to start a
   const folder = await folderWith('supervisor.json', content);
   const file = join(folder, 'supervisor.json');
   for (const work of [takeFolder, removeData])
-    await expect(work(folder)).rejects.toMatchObject({ name: 'LocalError', message: expect.stringContaining(`${file} is empty, cut off`) });
+    await expect(work(folder)).rejects.toMatchObject({
+      name: 'OperatorFault',
+      message: expect.stringContaining(`${file} is empty, cut off`),
+    });
   await expect(removeData(folder)).rejects.toThrow('remove this file');
   rmSync(file);
   expect(await removeData(folder)).toEqual([]);

@@ -161,7 +161,7 @@ describe('setup and migrate', () => {
     const failure = await run(process.execPath, [program('migrate')], {
       env: { ...machineEnvironment, DATABASE_ADMIN_URL: database.url },
     }).catch((cause) => cause);
-    expect(failure.stderr).toContain('Set DATABASE_PASSWORD_IDENTITY');
+    expect(failure.stderr).toBe('migrate failed. Set DATABASE_PASSWORD_IDENTITY, or DATABASE_ADMIN_URL with a password for each role.\n');
     const passwords = ['IDENTITY', 'IDENTITY_RUNTIME', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((role) => [
       `DATABASE_PASSWORD_${role}`,
       'p'.repeat(32),

@@ -112,7 +112,7 @@ describe('servers that the operator names', () => {
     await session.connect();
     const envOfOther = await ownEnvironment({ DATABASE_URL: server.url, REDIS_URL: url });
     await expect(startFakes(envOfOther)).rejects.toMatchObject({
-      name: 'LocalError',
+      name: 'OperatorFault',
       message: expect.stringMatching(/DATABASE_URL: another system runs on this database/),
     });
     await one.stop();
@@ -131,7 +131,7 @@ describe('servers that the operator names', () => {
     await holder.connect();
     await holder.query('select pg_advisory_lock(727274001)');
     const preparing = provisionGivenDatabase(database.url, { services: ['identity'], password: () => 'unused', limitMs: 200 });
-    await expect(preparing).rejects.toMatchObject({ name: 'LocalError', message: expect.stringContaining('more than 200 ms') });
+    await expect(preparing).rejects.toMatchObject({ name: 'OperatorFault', message: expect.stringContaining('more than 200 ms') });
     await holder.end();
   });
 

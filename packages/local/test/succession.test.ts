@@ -29,7 +29,7 @@ test('of two starts that find a dead owner, one replaces it and stops its proces
   const left = { ...markOf(slow.pid ?? 0), stopSignal: 'SIGTERM' };
   const folder = await folderOfDeadOwner({ left });
   const [one, other] = await Promise.allSettled([takeFolder(folder), takeFolder(folder)]);
-  expect([one, other]).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { name: 'LocalError' } }]);
+  expect([one, other]).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { name: 'OperatorFault' } }]);
   expect(hasEnded(slow.pid ?? 0)).toBe(true);
   if (one.status === 'fulfilled') one.value.release();
   expect(readdirSync(folder)).toEqual([]);

@@ -1,4 +1,4 @@
-import { LocalError } from '../src/host/local-error.ts';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { takeFolder } from '../src/processes/ownership.ts';
 
 /** Takes the folder it is told as soon as it hears a line, says what came of it, and lives until its input ends. */
@@ -6,6 +6,6 @@ process.stdout.write('here\n');
 process.stdin.once('data', () =>
   takeFolder(process.argv[2] as string).then(
     () => process.stdout.write('taken\n'),
-    (cause: unknown) => process.stdout.write(cause instanceof LocalError ? `refused: ${cause.message}\n` : `failed: ${cause}\n`),
+    (cause: unknown) => process.stdout.write(cause instanceof OperatorFault ? `refused: ${cause.message}\n` : `failed: ${cause}\n`),
   ),
 );

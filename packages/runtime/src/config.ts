@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { OperatorFault } from './failures.ts';
 
 /** The settings do not describe a working process. Each fault begins with the setting's name and says what is needed; the message lists all. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends OperatorFault {
   override name = 'ConfigurationError';
   readonly faults: readonly string[];
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { ConfigurationError, type ProcessConfig, supervised } from './config.ts';
+import { type ProcessConfig, supervised } from './config.ts';
+import { failureText } from './failures.ts';
 import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { createProcess, type RunningProcess, type Start } from './process.ts';
 
@@ -26,7 +27,7 @@ export async function runProcess<Config extends ProcessConfig>(
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(fault, (cause: unknown) => {
       if (running) running.logger.fatal({ event: fault, err: cause });
-      else process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
+      else process.stderr.write(`${name} cannot start. ${failureText(cause)}\n`);
       process.exit(1);
     });
   }
@@ -38,7 +39,7 @@ export async function runProcess<Config extends ProcessConfig>(
     if (isSupervised) process.send?.('started', undefined, undefined, () => undefined);
     releaseMemoryWhenIdle();
   } catch (cause) {
-    process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
+    process.stderr.write(`${name} cannot start. ${failureText(cause)}\n`);
     process.exit(1);
   }
 }
@@ -48,12 +49,7 @@ export async function runTask(name: string, work: (env: NodeJS.ProcessEnv) => Pr
   try {
     await work(process.env);
   } catch (cause) {
-    process.stderr.write(`${name} failed. ${reasonOf(cause)}\n`);
+    process.stderr.write(`${name} failed. ${failureText(cause)}\n`);
     process.exit(1);
   }
-}
-
-function reasonOf(cause: unknown): string {
-  if (cause instanceof ConfigurationError) return cause.message;
-  return (cause instanceof Error && cause.stack) || String(cause);
 }

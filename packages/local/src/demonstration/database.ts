@@ -1,6 +1,6 @@
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { createBackoff, retry } from '@agent-service/work';
 import { type Client, DatabaseError } from 'pg';
-import { LocalError } from '../host/local-error.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { companyOn } from './company.ts';
 import { comments, type TableName, tables } from './schema.ts';
@@ -47,7 +47,7 @@ const isConflict = (cause: unknown): boolean => cause instanceof DatabaseError &
 async function bringUp({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
   const rights = await withDatabase(adminUrl, limitMs, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
-    throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
+    throw new OperatorFault('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
   const target = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
   return await withDatabase(target.url, limitMs, async (client) => {
     await client.query('begin');

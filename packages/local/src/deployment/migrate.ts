@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { nodeOptions, readConfig, setting } from '@agent-service/runtime/config';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { runTask } from '@agent-service/runtime/run-process';
 import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { environment, ownBuild, repositoryRoot } from '../host/environment.ts';
-import { LocalError } from '../host/local-error.ts';
 import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts';
 import { settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
@@ -38,7 +38,7 @@ await runTask('migrate', async (env) => {
   const { urls, ownerUrls } = config['DATABASE_ADMIN_URL'] ? await provision(config['DATABASE_ADMIN_URL'], config) : await readUrls(config);
   const outcomes = await Promise.allSettled(databaseOwners.map((service) => migrate(service, urls[service], ownerUrls[service])));
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
-  if (failures.length > 0) throw new LocalError(failures.map(({ message }) => message).join('; '));
+  if (failures.length > 0) throw new OperatorFault(failures.map(({ message }) => message).join('; '));
 });
 
 async function provision(adminUrl: string, config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
@@ -61,7 +61,7 @@ function passwordName(role: string): string {
 
 function required(config: Readonly<Record<string, string | undefined>>, name: string): string {
   const value = config[name];
-  if (value === undefined) throw new LocalError(`Set ${name}, or DATABASE_ADMIN_URL with a password for each role.`);
+  if (value === undefined) throw new OperatorFault(`Set ${name}, or DATABASE_ADMIN_URL with a password for each role.`);
   return value;
 }
 
@@ -76,5 +76,5 @@ async function migrate(service: string, url: string | undefined, ownerUrl: strin
     stdio: 'inherit',
   });
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new LocalError(`${service} was not migrated`);
+  if (code !== 0) throw new OperatorFault(`${service} was not migrated`);
 }

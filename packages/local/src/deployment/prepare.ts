@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { readConfig, setting } from '@agent-service/runtime/config';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { runTask } from '@agent-service/runtime/run-process';
 import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { writeFileAtomically } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { untilSucceeded } from '../host/waiting.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { answersOk } from '../processes/spec.ts';
@@ -38,7 +38,7 @@ const connectLimitMs = 5_000;
 await runTask('prepare', async (env) => {
   const { SERVICE, SERVICE_SECRET, KEYS_FILE, DATABASE_URL, TURN_SECONDS, READY_URL } = readConfig(settings, env);
   const entry = catalogue.find(({ name }) => name === SERVICE);
-  if (!entry) throw new LocalError(`There is no service ${SERVICE}.`);
+  if (!entry) throw new OperatorFault(`There is no service ${SERVICE}.`);
   const keys = serviceKeysOf(SERVICE_SECRET, entry.name, entry.needs, entry.kind === 'grpc');
   writeFileAtomically(KEYS_FILE, `SERVICE_KEYS='${keys}'\n`);
   if (TURN_SECONDS > 0 && READY_URL !== undefined && (await answersOk(READY_URL))) {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { clientSettings, createClient, operatorService } from '@agent-service/contracts';
 import { readConfig, setting } from '@agent-service/runtime/config';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { runTask } from '@agent-service/runtime/run-process';
 import { createBackoff, retry } from '@agent-service/work';
 import { z } from 'zod';
-import { LocalError } from '../host/local-error.ts';
 
 const settings = z.object({
   ...clientSettings,
@@ -37,7 +37,7 @@ await runTask('smoke-test', async (env) => {
 
 type Caller = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
-class Unavailable extends LocalError {}
+class Unavailable extends OperatorFault {}
 
 /** Repeats a request that met a 503 under the same Idempotency-Key, as every caller should, and resolves to the data of the response. */
 function createCaller(url: string, key: string): Caller {
@@ -54,7 +54,7 @@ function createCaller(url: string, key: string): Caller {
           signal: AbortSignal.timeout(requestLimitMs),
         });
         const text = await response.text();
-        const Failure = response.status === 503 ? Unavailable : LocalError;
+        const Failure = response.status === 503 ? Unavailable : OperatorFault;
         if (!response.ok) throw new Failure(`${method} ${path} answered ${response.status}: ${text}`);
         return (JSON.parse(text) as { data: Record<string, unknown> }).data;
       },
@@ -70,6 +70,6 @@ async function sendMessage(call: Caller): Promise<string> {
   const balance = await call('GET', '/v1/credits/balance');
   // The built-in model asks back, which costs nothing; the ledger has a record of it all the same.
   const { length: records } = await call('GET', `/v1/credits/usage?agent_id=${agent['id']}&limit=1`);
-  if (records !== 1) throw new LocalError(`The answer ${answer['id']} was not settled.`);
+  if (records !== 1) throw new OperatorFault(`The answer ${answer['id']} was not settled.`);
   return `message ${answer['id']} was answered and settled for ${answer['credits_consumed']} credits; the balance is ${balance['balance']}`;
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, globSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import type { z } from 'zod';
-import { LocalError } from './local-error.ts';
 
 /** Replaces a file at once: a reader sees the old content or the new, never a part; also after the machine lost its power. */
 export function writeFileAtomically(path: string, content: string, mode = 0o600): void {
@@ -35,7 +35,7 @@ export function readJson<Schema extends z.ZodType>(path: string, schema: Schema,
   const content = readIfPresent(path);
   if (content === undefined) return undefined;
   const read = schema.safeParse(parsed(content));
-  if (!read.success) throw new LocalError(`${path} is empty, cut off or not what was written there. ${remedy}`, { cause: read.error });
+  if (!read.success) throw new OperatorFault(`${path} is empty, cut off or not what was written there. ${remedy}`, { cause: read.error });
   return read.data;
 }
 

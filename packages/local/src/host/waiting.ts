@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LocalError, reasonOf } from './local-error.ts';
+import { OperatorFault, reasonOf } from '@agent-service/runtime/failures';
 
 /** Repeats the question until it is answered with true; returns false after the limit. */
 export async function until(ask: () => Promise<boolean> | boolean, limitMs: number, everyMs = 25): Promise<boolean> {
@@ -32,5 +32,5 @@ export async function untilSucceeded(
       },
     );
   if (await until(succeeds, limitMs, everyMs)) return;
-  throw new LocalError(`${failureText} after ${limitMs / 1_000} s: ${reasonOf(failure)}`, { cause: failure });
+  throw new OperatorFault(`${failureText} after ${limitMs / 1_000} s: ${reasonOf(failure)}`, { cause: failure });
 }

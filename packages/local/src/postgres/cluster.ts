@@ -3,8 +3,8 @@ import { chown, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { errorCode, readIfPresent } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import type { ServerUser } from './location.ts';
 
 const run = promisify(execFile);
@@ -36,7 +36,9 @@ async function initialize(binaries: PostgresBinaries, draft: string, { profile, 
     const options = ['--pgdata', draft, '--username=postgres', `--pwfile=${passwordFile}`, ...initOptions[profile], ...localeOptions];
     await run(binaries.initdb, options, { ...user, cwd: '/' });
   } catch (cause) {
-    throw new LocalError(`PostgreSQL's cluster could not be made in ${draft}: ${(cause as { stderr?: string }).stderr ?? ''}`, { cause });
+    throw new OperatorFault(`PostgreSQL's cluster could not be made in ${draft}: ${(cause as { stderr?: string }).stderr ?? ''}`, {
+      cause,
+    });
   } finally {
     await rm(passwordFile, { force: true });
   }
@@ -46,7 +48,7 @@ async function checkVersion(binaries: PostgresBinaries, clusterVersion: string, 
   const { stdout } = await run(binaries.postgres, ['--version'], { cwd: '/' });
   const major = /(\d+)/.exec(stdout)?.[1];
   if (major === clusterVersion) return;
-  throw new LocalError(
+  throw new OperatorFault(
     `The cluster in ${folder} was made by PostgreSQL ${clusterVersion}, and the installed one is ${major}. Start the former version to copy the data, or start over with: npm run reset`,
   );
 }
@@ -66,7 +68,7 @@ export async function postgresBinaries(user: ServerUser | undefined): Promise<Po
   if (runs(installed, user)) return programs(installed);
   const copied = await copyForOthers(packageFolder, user);
   if (runs(copied, user)) return programs(copied);
-  throw new LocalError(
+  throw new OperatorFault(
     `The embedded PostgreSQL in ${installed} does not run on this machine. Set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }
@@ -84,7 +86,7 @@ function installedPackage(): string {
   try {
     return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
   } catch (cause) {
-    throw new LocalError(
+    throw new OperatorFault(
       `There is no embedded PostgreSQL for this machine (${name} is not installed). Set DATABASE_URL to a PostgreSQL of your own.`,
       { cause },
     );

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { isMissing, readIfPresent, writeFileAtomically } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 
 /** Holds clusters whose DATA_DIR the database's user cannot reach; it survives a reboot. */
 const elsewhere = '/var/lib/agent-service';
@@ -46,7 +46,7 @@ export function notedLocation(dataDir: string): string | undefined {
   const noted = readIfPresent(file)?.trim();
   // This folder is removed together with DATA_DIR.
   if (noted !== undefined && !madeHere.test(noted))
-    throw new LocalError(
+    throw new OperatorFault(
       `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to start over.`,
     );
   if (noted !== undefined) refuseCopyWithoutDatabase(dataDir, noted);
@@ -59,7 +59,7 @@ function refuseCopyWithoutDatabase(dataDir: string, noted: string): void {
   if (original === undefined || original === realpathSync(dataDir)) return;
   // Otherwise DATA_DIR was moved.
   if (readIfPresent(join(original, noteName))?.trim() !== noted) return;
-  throw new LocalError(
+  throw new OperatorFault(
     `${dataDir} is a copy of ${original}, whose database is in ${noted} and was not copied. Remove ${join(dataDir, noteName)} to use this folder with a database of its own, or to remove it.`,
   );
 }
@@ -78,7 +78,7 @@ export function serverUser(clusterFolder: string): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const user = userOf(clusterFolder) ?? userNamed('postgres') ?? userNamed('nobody');
   if (!user)
-    throw new LocalError(
+    throw new OperatorFault(
       'PostgreSQL does not run as root, and this machine has no other user for it. Create a user "postgres", or set DATABASE_URL.',
     );
   return user;

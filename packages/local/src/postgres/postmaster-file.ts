@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { readIfPresent } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { until } from '../host/waiting.ts';
 import { signalGroup, startTimeOf } from '../processes/process-mark.ts';
 
@@ -27,7 +27,7 @@ export async function clearPostmaster(clusterFolder: string): Promise<void> {
 }
 
 const stillRuns = (pid: number | undefined, clusterFolder: string) =>
-  new LocalError(`A PostgreSQL (pid ${pid}) still runs on ${clusterFolder} and does not stop. End it and start again.`);
+  new OperatorFault(`A PostgreSQL (pid ${pid}) still runs on ${clusterFolder} and does not stop. End it and start again.`);
 
 function servesCluster(pid: number, clusterFolder: string): boolean {
   if (process.platform === 'linux') return workingFolder(pid) === realpathSync(clusterFolder);

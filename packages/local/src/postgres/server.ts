@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { Client } from 'pg';
 import { serverEnvironment } from '../host/environment.ts';
 import { errorCode } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';
 import { ensureCluster, type PostgresProfile, postgresBinaries, serverSettings } from './cluster.ts';
 import { serverUser } from './location.ts';
@@ -60,8 +60,8 @@ async function answers(url: string, folder: string): Promise<boolean> {
   }
 }
 
-function lostPassword(folder: string): LocalError {
-  return new LocalError(
+function lostPassword(folder: string): OperatorFault {
+  return new OperatorFault(
     `The password kept in secrets.json does not open the database in ${folder}. Bring that file back, or start over with: npm run reset`,
   );
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { OperatorFault, reasonOf } from '@agent-service/runtime/failures';
 import { isMissing } from '../host/files.ts';
-import { LocalError, reasonOf } from '../host/local-error.ts';
 import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 
@@ -26,7 +26,7 @@ export async function beginLife(spec: ProcessSpec, logFile: string): Promise<Lif
     // `spawn` and `error` are exclusive: a program that cannot be run has no exit.
     if (child.pid === undefined)
       await once(child, 'spawn').catch((cause: unknown) =>
-        Promise.reject(new LocalError(`${spec.name} cannot be started: ${reasonOf(cause)}`, { cause })),
+        Promise.reject(new OperatorFault(`${spec.name} cannot be started: ${reasonOf(cause)}`, { cause })),
       );
     const pid = child.pid as number;
     // A channel that breaks is seen as the child's end; the error event itself would end this process.
@@ -54,11 +54,11 @@ export async function waitUntilReady(spec: ProcessSpec, life: Life, logFile: str
   });
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
-    if (ending !== undefined) throw new LocalError(`${spec.name} ${ending} before it was ready.\n${lastLines(logFile)}`);
+    if (ending !== undefined) throw new OperatorFault(`${spec.name} ${ending} before it was ready.\n${lastLines(logFile)}`);
     if (await spec.isReady()) return;
     await pause(25);
   }
-  throw new LocalError(`${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.\n${lastLines(logFile)}`);
+  throw new OperatorFault(`${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.\n${lastLines(logFile)}`);
 }
 
 const shownBytes = 16 * 1024;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { LocalError, reasonOf } from '../host/local-error.ts';
+import { OperatorFault, reasonOf } from '@agent-service/runtime/failures';
 import { beginLife, type Life, lastLines, rotateLog, sizeOf } from './life.ts';
 import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
@@ -196,9 +196,9 @@ function record(supervision: Supervision, running: Omit<Running, 'finished'>, wr
 async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<void> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
-    if (running.stopping.signal.aborted) throw new LocalError(`${spec.name} was stopped before it was ready`);
+    if (running.stopping.signal.aborted) throw new OperatorFault(`${spec.name} was stopped before it was ready`);
     if (running.deaths >= deathsBeforeReady)
-      throw new LocalError(
+      throw new OperatorFault(
         `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
       );
     if (running.life && (await spec.isReady())) return;
@@ -206,7 +206,7 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
   }
   const reason = await spec.unreadyReason?.();
   const reasonText = reason === undefined ? '' : ` It says: ${reason}.`;
-  throw new LocalError(
+  throw new OperatorFault(
     `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${reasonText} The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
   );
 }

@@ -1,9 +1,9 @@
 import { existsSync, globSync, linkSync, realpathSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { z } from 'zod';
 import { errorCode, readJson, removeDrafts, writeFileAtomically, writeJson } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { until } from '../host/waiting.ts';
 import { isAlive, markOf, type ProcessMark, signalGroup, startTimeOf } from './process-mark.ts';
 
@@ -84,7 +84,7 @@ function refuseCopyOfRunning(file: string, { folder: original }: OwnerFile): voi
   const folder = dirname(file);
   // A folder that was moved is no longer where it was.
   if (original === undefined || original === realpathSync(folder) || !existsSync(original)) return;
-  throw new LocalError(
+  throw new OperatorFault(
     `${folder} is a copy of ${original} that was made while a system ran on it, and a database in it may be damaged. Stop that system and copy the folder again, or remove ${file} to use the copy as it is.`,
   );
 }
@@ -92,7 +92,7 @@ function refuseCopyOfRunning(file: string, { folder: original }: OwnerFile): voi
 function refuseLiveOwner(file: string, owner: ProcessMark): void {
   if (!isAlive(owner)) return;
   const folder = dirname(file);
-  throw new LocalError(
+  throw new OperatorFault(
     `A system already runs on ${folder} (pid ${owner.pid}). Stop it first (Ctrl-C in its terminal, or: kill ${owner.pid}), or set DATA_DIR to another folder.`,
   );
 }

@@ -3,11 +3,11 @@ import { existsSync, globSync, mkdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
 import { cacheFolder, commandFolders } from '../host/environment.ts';
 import { errorCode, writeFileAtomically } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';
 
 interface RedisOptions {
@@ -106,7 +106,7 @@ async function findRedis(): Promise<RedisBinary> {
   if (binary) return binary;
   const unpacked = await debianRedis(works);
   if (unpacked) return unpacked;
-  throw new LocalError(
+  throw new OperatorFault(
     `No Redis was found on this machine. Install one (apt-get install redis-server, brew install redis, or valkey-server; version ${oldest.join('.')} or newer), or set REDIS_URL to one that runs elsewhere.`,
   );
 }

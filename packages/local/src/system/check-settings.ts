@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { keyVariablesOf, readModelsFile } from '@agent-service/models/models-file';
 import { ConfigurationError } from '@agent-service/runtime/config';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { ownBuild, repositoryRoot } from '../host/environment.ts';
-import { LocalError } from '../host/local-error.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import { childEnvironment } from './environment.ts';
 import { parseReplicas } from './plan.ts';
@@ -53,7 +53,7 @@ export async function checkSettings({ catalogue, env, build = ownBuild, report }
 }
 
 const settingsError = (faults: readonly string[]) =>
-  new LocalError(
+  new OperatorFault(
     [
       `Nothing was started: ${faults.length === 1 ? 'a setting is' : `${faults.length} settings are`} wrong.`,
       ...faults.map((fault) => `  ${fault}`),

@@ -1,7 +1,7 @@
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { withoutOptions, withRole } from '@agent-service/store/servers/database-url';
 import type { Client } from 'pg';
 import { errorCode } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { wrongPassword } from '../postgres/server.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 
@@ -55,11 +55,11 @@ export async function provisionGivenDatabase(url: string, options: ProvisionOpti
   return await asAdministrator(url, options, async (client) => {
     const rights = await rightsOf(client);
     if (rights.version < oldestVersion)
-      throw new LocalError(
+      throw new OperatorFault(
         `DATABASE_URL leads to a PostgreSQL older than 15, which is not supported. Use a newer one, or unset DATABASE_URL.`,
       );
     if (!rights.may_create_schemas)
-      throw new LocalError(
+      throw new OperatorFault(
         `DATABASE_URL: the role "${rights.role}" may not create schemas in this database. Grant it: grant create on database "${rights.database}" to "${rights.role}"`,
       );
     if (rights.may_create_roles) return { ...(await makeRoles(client, url, options)), note: undefined };
@@ -91,7 +91,7 @@ export async function refuseOtherSystem(url: string, options: ProvisionOptions):
       (cause: unknown) => errorCode(cause) !== wrongPassword,
     );
     if (isOurs) continue;
-    throw new LocalError(
+    throw new OperatorFault(
       `DATABASE_URL: another system runs on this database, with other secrets than those of this DATA_DIR ("${role}" has sessions). Stop it, start with its DATA_DIR, or name a database of this system's own.`,
     );
   }
@@ -152,7 +152,7 @@ async function refuseOtherOwners(client: Client, services: readonly string[], da
   const statements = rows.map(
     ({ role, owner }) => `  reassign owned by ${client.escapeIdentifier(owner)} to ${client.escapeIdentifier(role)};`,
   );
-  throw new LocalError(
+  throw new OperatorFault(
     `DATABASE_URL: the schemas of the database "${database}" belong to roles of another name, as after a backup was restored under a new name. Give the database the name of before, or run in it, as an administrator:\n${statements.join('\n')}`,
   );
 }
@@ -204,7 +204,7 @@ async function asAdministrator<T>(
     return await withDatabase(url, limitMs, work);
   } catch (cause) {
     if (errorCode(cause) !== statementTimeout) throw cause;
-    throw new LocalError(
+    throw new OperatorFault(
       `A statement on the database took more than ${limitMs} ms: another start prepares it, or a session holds a lock. Wait for the other start or end that session, and start again.`,
       { cause },
     );

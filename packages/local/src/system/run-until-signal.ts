@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { failureText } from '@agent-service/runtime/failures';
 import { releaseMemoryWhenIdle } from '@agent-service/runtime/idle-memory';
 import { repositoryRoot } from '../host/environment.ts';
-import { failureText } from '../host/local-error.ts';
 import { banner } from './banner.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { parseNodes } from '@agent-service/queues/redis/settings';
 import { askTopology } from '@agent-service/queues/redis/topology';
+import { OperatorFault, reasonOf } from '@agent-service/runtime/failures';
 import { primaryUrl } from '@agent-service/store/servers/primary';
-import { LocalError, reasonOf } from '../host/local-error.ts';
 import { freePort } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import { clusterFolder } from '../postgres/location.ts';
@@ -90,8 +90,8 @@ async function checkRedis(url: string, sentinelMaster: string | undefined): Prom
   }
 }
 
-function unusable(setting: string, url: string, server: string, cause: unknown): LocalError {
-  return new LocalError(
+function unusable(setting: string, url: string, server: string, cause: unknown): OperatorFault {
+  return new OperatorFault(
     `${setting} (${withoutPassword(url)}) cannot be used: ${reasonOf(cause)}\nStart that server or correct ${setting}; without the setting, npm start brings up a ${server} of its own.`,
     { cause },
   );

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { writeJson } from '../host/files.ts';
-import { LocalError } from '../host/local-error.ts';
 import { type ManagedProcess, manage } from '../processes/managed.ts';
 import { type Ownership, takeFolder } from '../processes/ownership.ts';
 import type { ProcessSpec } from '../processes/spec.ts';
@@ -37,7 +37,7 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
   let stopping: Promise<void> | undefined;
 
   const prepare = (spec: ProcessSpec) => {
-    if (stopping !== undefined) throw new LocalError('the system is being stopped');
+    if (stopping !== undefined) throw new OperatorFault('the system is being stopped');
     const process = manage(spec, supervision);
     processes.set(spec.name, process);
     prepared.add(process);
@@ -46,7 +46,7 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
   };
 
   const start = async (process: ManagedProcess) => {
-    if (stopping !== undefined) throw new LocalError('the system is being stopped');
+    if (stopping !== undefined) throw new OperatorFault('the system is being stopped');
     prepared.delete(process);
     layers.at(-1)?.push(process);
     await process.start();
@@ -73,7 +73,7 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
       const began = performance.now();
       underWay = Promise.allSettled(work);
       const results = (await Promise.all(work)) as T;
-      if (stopping !== undefined) throw new LocalError('the system is being stopped');
+      if (stopping !== undefined) throw new OperatorFault('the system is being stopped');
       layers.push([]);
       if (work.length > 0) report(`${what}: ready in ${((performance.now() - began) / 1000).toFixed(1)} s`);
       return results;

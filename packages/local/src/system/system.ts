@@ -1,5 +1,5 @@
 import { type Client, type ClientConfig, createClient, type ServiceName } from '@agent-service/contracts';
-import { LocalError } from '../host/local-error.ts';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { listenFault } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
@@ -131,10 +131,10 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
     const number = settings[port.setting];
     const other = settingsOfPorts.get(number);
     // 0 is any free port.
-    if (number !== 0 && other) throw new LocalError(`${other} and ${port.setting} name the same port, ${number}. Choose two.`);
+    if (number !== 0 && other) throw new OperatorFault(`${other} and ${port.setting} name the same port, ${number}. Choose two.`);
     settingsOfPorts.set(number, port.setting);
     const fault = await listenFault(number, host);
-    if (fault !== undefined) throw new LocalError(listenFaultText(fault, port.setting, number, host));
+    if (fault !== undefined) throw new OperatorFault(listenFaultText(fault, port.setting, number, host));
   }
 }
 

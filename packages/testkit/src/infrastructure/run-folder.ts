@@ -2,11 +2,11 @@ import { existsSync, globSync, statfsSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { LocalError } from '@agent-service/local/host/local-error';
 import { until } from '@agent-service/local/host/waiting';
 import { ownerOf, stopLeftIn } from '@agent-service/local/processes/ownership';
 import { isAlive, signalGroup } from '@agent-service/local/processes/process-mark';
 import { removeOutsideCluster } from '@agent-service/local/system/remove-data';
+import { OperatorFault } from '@agent-service/runtime/failures';
 import { givenTemporaryFolder, sharedInfrastructure } from './settings.ts';
 
 const prefix = 'agent-service-test-';
@@ -54,7 +54,7 @@ export async function removeRunFolder(folder: string): Promise<void> {
 /** A test about a broken file may have been cut short: what the file named is not known, and the next runs must not fail for it. */
 async function unlessBroken(work: () => Promise<void>): Promise<void> {
   await work().catch((cause: unknown) => {
-    if (!(cause instanceof LocalError)) throw cause;
+    if (!(cause instanceof OperatorFault)) throw cause;
     process.stderr.write(`${cause.message}\n`);
   });
 }

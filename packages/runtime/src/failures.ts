@@ -1,13 +1,11 @@
-import { ConfigurationError } from '@agent-service/runtime/config';
-
-/** A fault of this machine or its settings; the message says how to correct it. */
-export class LocalError extends Error {
-  override name = 'LocalError';
+/** A fault of this machine or its settings, which the operator can correct: the message says how. */
+export class OperatorFault extends Error {
+  override name = 'OperatorFault';
 }
 
-/** The text that a command prints before it ends: the message of a fault that the operator can correct, the stack of any other. */
+/** The text that a program prints before it ends: the message of a fault that the operator can correct, the stack of any other. */
 export function failureText(cause: unknown): string {
-  if (cause instanceof LocalError || ConfigurationError.is(cause)) return cause.message;
+  if (cause instanceof OperatorFault) return cause.message;
   return (cause instanceof Error && cause.stack) || String(cause);
 }
 
