@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fillDays, type UsagePage } from '../web/src/pages/credits/usage-groups.ts';
+import { fillDays, type UsagePage, usageSpec } from '../web/src/pages/credits/usage-groups.ts';
 
 const now = Date.parse('2026-03-02T10:00:00Z');
 const group = (date: string) => ({ date, total_credits: 5, query_count: 1, breakdown_by_model: { Fast: 5 } });
@@ -21,4 +21,17 @@ test('a range of any years ends today, so that its usage is in sight', () => {
 
 test('usage of a day after today by a late clock is shown', () => {
   expect(daysOf(pageOf('2026-03-01', '2026-03-31', '2026-03-03')).at(-1)).toBe('2026-03-03 5');
+});
+
+test('agents of the same name have a bar each', () => {
+  const breakdown = { Fast: 1 };
+  const { data } = usageSpec(
+    [
+      { label: 'Sales', breakdown },
+      { label: 'Sales (2)', breakdown },
+      { label: 'Sales', breakdown: { Fast: 1, Smart: 2 } },
+    ],
+    false,
+  ) as { data: { values: { label: string }[] } };
+  expect(data.values.map(({ label }) => label)).toEqual(['Sales', 'Sales (2)', 'Sales (3)', 'Sales (3)']);
 });

@@ -43,9 +43,24 @@ export function fillDays({ data, meta: { date_range: range } }: UsagePage, most:
   return days;
 }
 
+/** Numbers the repeats of a label, since a chart has one bar for each label. */
+function distinct(labels: readonly string[]): string[] {
+  const names = new Set(labels);
+  const visited = new Set<string>();
+  return labels.map((label) => {
+    let name = label;
+    for (let count = 2; visited.has(label) && names.has(name); count += 1) name = `${label} (${count})`;
+    visited.add(label);
+    names.add(name);
+    return name;
+  });
+}
+
 /** A chart of credits by model, over time or for each user or agent. */
 export function usageSpec(rows: { label: string; breakdown: Record<string, number> }[], isTime: boolean): object {
-  const values = rows.flatMap(({ label, breakdown }) => {
+  const labels = distinct(rows.map(({ label }) => label));
+  const values = rows.flatMap(({ breakdown }, index) => {
+    const label = labels[index];
     const entries = Object.entries(breakdown).filter(([, credits]) => credits > 0);
     return (entries.length > 0 ? entries : [['Fast', 0] as const]).map(([model, credits]) => ({ label, model, credits }));
   });
