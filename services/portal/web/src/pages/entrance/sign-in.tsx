@@ -112,7 +112,6 @@ function PasswordForm() {
         <TextField
           label="Code"
           hint="The six digits of your authenticator app, or a recovery code."
-          inputMode="numeric"
           autoComplete="one-time-code"
           autoFocus
           error={errorOf('code')}

@@ -90,7 +90,6 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
           label="Code"
           inputMode="numeric"
           autoComplete="one-time-code"
-          maxLength={6}
           error={form.errorOf('code')}
           {...form.register('code', { required: 'Enter the six digits.' })}
         />
