@@ -176,6 +176,23 @@ export const testPeople = (started: () => PagesWorld) =>
       expect(member.problems).toEqual([]);
     });
 
+    test('an administrator who becomes a member loses the links of administrators with the first refusal', async () => {
+      const [visit, login] = [await world.visit({ signedIn: false }), await makePerson(world, 'A Former Administrator')];
+      const { data: users } = (await world.call('GET', '/v1/users?limit=100')).json<{ data: { id: string; email: string }[] }>();
+      const path = `/v1/users/${users.find((user) => user.email === login.email)?.id}`;
+      expect((await world.call('PATCH', path, { role: 'admin' })).status).toBe(200);
+      const { page } = visit;
+      await visit.open('/sign-in');
+      await signIn(page, login);
+      expect((await world.call('PATCH', path, { role: 'member' })).status).toBe(200);
+      await page.getByRole('link', { name: 'Audit log', exact: true }).click();
+      await page.getByText('You may not view this').waitFor();
+      await page.getByRole('link', { name: 'Audit log', exact: true }).waitFor({ state: 'detached', timeout: 10_000 });
+      await page.getByRole('link', { name: 'Chat', exact: true }).waitFor();
+      expect(visit.problems).toEqual([]);
+      await visit.close();
+    });
+
     test('one password in several organizations leads to a choice between them', async () => {
       const name = 'Second Organization';
       const [visit, login] = [await world.visit({ signedIn: false }), await makePerson(world, 'A Person of two')];

@@ -46,9 +46,14 @@ async function fetchWithToken(sent: Request): Promise<Response> {
   return token === csrfToken ? response : await send();
 }
 
+/** Refusals that may come from a role that changed after the page had read the session. */
+const roleRefusals = ['insufficient_scope', 'admin_required'];
+
 async function refusalOf(response: Response): Promise<ApiError> {
   const refusal = await errorOf(response);
   if (refusal.code === 'unauthorized') onSessionEnd();
+  // The refusal itself is what the user has to see, whether or not the session can be read.
+  if (roleRefusals.includes(refusal.code)) renewSession().catch(() => undefined);
   return refusal;
 }
 
