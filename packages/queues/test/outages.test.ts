@@ -52,9 +52,12 @@ describe('without Redis', () => {
       () => producer.remove([answerJob('one')]),
       () => producer.counts(),
     ];
+    const measured = async () => / (\d+)$/m.exec(await process.metrics.registry.getSingleMetricAsString('jobs_waiting'))?.[1];
+    expect(await measured()).toBe('1');
     // Redis is silent for longer than this test may take, so that calls end by their own limits.
     await direct.call('CLIENT', 'PAUSE', 600_000, 'ALL');
     for (const ask of asks) await expect(ask()).rejects.toThrow();
+    expect(await measured()).toBeUndefined();
     await server.stop();
     for (const ask of asks) await expect(ask()).rejects.toThrow();
   });

@@ -3,7 +3,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry;
   counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Counter<Label>;
-  gauge<Label extends string>(name: string, help: string, labels: readonly Label[]): Gauge<Label>;
+  /** `collect` sets it whenever the metrics are read. */
+  gauge<Label extends string>(
+    name: string,
+    help: string,
+    labels: readonly Label[],
+    collect?: (gauge: Gauge<Label>) => Promise<void>,
+  ): Gauge<Label>;
   /** A histogram in seconds, with buckets from 1 ms to 60 s. */
   seconds<Label extends string>(name: string, help: string, labels: readonly Label[]): Histogram<Label>;
 }
@@ -22,7 +28,18 @@ export function createMetrics(service: string): Metrics {
   return {
     registry,
     counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers }),
-    gauge: (name, help, labels) => new Gauge({ name, help, labelNames: labels, registers }),
+    gauge: (name, help, labels, collect) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: labels,
+        registers,
+        ...(collect && {
+          collect() {
+            return collect(this);
+          },
+        }),
+      }),
     seconds: (name, help, labels) => new Histogram({ name, help, labelNames: labels, buckets: secondsBuckets, registers }),
   };
 }

@@ -50,6 +50,9 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   const metrics = createMetrics(name);
   const clock = processClock;
   health.addCheck('clock', checkOf(clock, metrics));
+  metrics.gauge('process_ready', '1 while this process can serve, as /readyz says', [], async (ready) =>
+    ready.set((await health.report()).ready ? 1 : 0),
+  );
   const drain = new AbortController();
   const abort = new AbortController();
   const parts: Part[] = [];

@@ -30,9 +30,12 @@ test('the process is ready if every check passes, names the failed check, and ru
     });
   });
   const ready = () => get(running.opsPort, '/readyz');
+  const metrics = async () => (await get(running.opsPort, '/metrics')).text;
   expect(await ready()).toEqual({ status: 200, text: '{"ready":true,"faults":{}}' });
+  expect(await metrics()).toContain('process_ready{service="test"} 1\n');
   isFailing = true;
   expect(await ready()).toEqual({ status: 503, text: '{"ready":false,"faults":{"database":"is away"}}' });
+  expect(await metrics()).toContain('process_ready{service="test"} 0\n');
   expect((await get(running.opsPort, '/livez')).status).toBe(200);
   checks = 0;
   await Promise.all(Array.from({ length: 20 }, () => running.health.report()));

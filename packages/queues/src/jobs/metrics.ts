@@ -8,7 +8,16 @@ interface JobMetrics {
 const known = new WeakMap<Metrics, ReturnType<typeof register>>();
 
 function register(metrics: Metrics) {
+  /** The queues to which this process adds jobs. */
+  const counted = new Map<string, () => Promise<number>>();
+  metrics.gauge('jobs_waiting', 'Jobs that no worker has taken', ['queue'], async (waiting) => {
+    // Without Redis there is no number, rather than the last one.
+    waiting.reset();
+    const counts = await Promise.allSettled([...counted].map(async ([queue, count]) => ({ queue, count: await count() })));
+    for (const each of counts) if (each.status === 'fulfilled') waiting.set({ queue: each.value.queue }, each.value.count);
+  });
   return {
+    counted,
     active: metrics.gauge('jobs_active', 'Jobs that this process runs', ['queue']),
     seconds: metrics.seconds('jobs_seconds', 'How long jobs took, by outcome: done, failed, refused', ['queue', 'outcome']),
     faults: metrics.counter('queue_faults_total', 'Errors between a worker and its queue, by kind: lock, other', ['queue', 'kind']),

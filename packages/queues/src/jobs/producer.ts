@@ -5,6 +5,7 @@ import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf, queueOptions } from './catalogue.ts';
+import { queueMetrics } from './metrics.ts';
 
 interface NewJob<Payload> {
   readonly payload: Payload;
@@ -25,7 +26,7 @@ export interface Producer<Payload> {
   remove(payloads: readonly Payload[]): Promise<void>;
   /** A page of the waiting jobs that have a priority. All pages together hold each job that waited throughout. */
   list(cursor: string | undefined): Promise<{ payloads: Payload[]; next: string | undefined }>;
-  /** For metrics and for scaling workers: `waiting` jobs can run now, `delayed` ones later. */
+  /** `waiting` jobs can run now, `delayed` ones later. */
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
 }
 
@@ -45,7 +46,15 @@ export function createProducer<Name extends JobName>(
     for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
   }
 
+  async function counts() {
+    const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
+    const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = counted;
+    return { waiting: wait + prioritized, active, delayed };
+  }
+
+  queueMetrics(process).counted.set(kind.queue, async () => (await counts()).waiting);
   return {
+    counts,
     async add(all) {
       if (all.length === 0) return;
       const timestamp = process.clock.now();
@@ -77,11 +86,6 @@ export function createProducer<Name extends JobName>(
       for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${key}:${id}`, 'data');
       const answers = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
       return { payloads: answers.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
-    },
-    async counts() {
-      const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
-      const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = counted;
-      return { waiting: wait + prioritized, active, delayed };
     },
   };
 }
