@@ -119,6 +119,7 @@ function render(values, options, input, release) {
       ...orderFindings(manifest, manifests),
       ...policyFindings(manifest, manifests),
       ...placementFindings(manifest, required),
+      ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
     ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
   );
   return [...unused, ...faults];
@@ -171,6 +172,12 @@ function policyFindings(manifest, manifests) {
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
 function serviceFindings({ clusterIP, ports }) {
   return clusterIP !== 'None' && ports.some(({ name }) => name === 'ops') ? ['would publish metrics'] : [];
+}
+
+/** A rule that reads the metrics of every namespace is silent while another system is well. */
+function ruleFindings({ groups }) {
+  const rules = groups.flatMap((group) => group.rules);
+  return rules.filter(({ expr }) => !expr.includes('{namespace="default"')).map(({ alert }) => `${alert} reads every namespace`);
 }
 
 /** Checks the rules of the "restricted" profile of pod security, and what this chart promises beyond them. */

@@ -12,7 +12,7 @@ const readText = (url: URL) => readFileSync(fileURLToPath(url), 'utf8');
 /** Words of PromQL with an underscore, which are no metrics. */
 const functions = ['histogram_quantile', 'clamp_min'];
 /** Labels that Prometheus itself adds, or that are a part of every metric. */
-const usualLabels = ['service', 'job', 'instance', 'le'];
+const usualLabels = ['service', 'job', 'instance', 'namespace', 'le'];
 
 /** The metrics of all processes by name, each with the labels that its samples have; one without samples has none. */
 let metrics: ReadonlyMap<string, ReadonlySet<string>>;
@@ -97,6 +97,15 @@ test('every label of an alert or a panel is one that the samples of its metrics 
   });
   expect(faults).toEqual([]);
   expect(compared).toBeGreaterThan(10);
+});
+
+test('an alert names the namespace of each metric, which the chart replaces', () => {
+  const alerts = expressions().filter(([where]) => !where.includes(':'));
+  expect(alerts.length).toBeGreaterThan(10);
+  const faults = alerts.flatMap(([alert, expression]) =>
+    metricsIn(expression).flatMap((name) => (expression.includes(`${name}{namespace=~".*"`) ? [] : [`${alert}: ${name}`])),
+  );
+  expect(faults).toEqual([]);
 });
 
 test('an alert on absence asks for one metric by its labels', () => {
