@@ -47,7 +47,8 @@ test('sslmode of the URL decides on TLS, and the certificate is verified', async
   const running = await open(`${secured.url}?sslmode=verify-full&sslrootcert=${authorityFile}`);
   expect(await running.started.sql('select ssl from pg_stat_ssl where pid = pg_backend_pid()')).toEqual([{ ssl: true }]);
   await running.stop();
-  await expect(open(`${secured.url}?sslmode=verify-full&sslrootcert=${strangerFile}`)).rejects.toThrow();
+  for (const mode of ['verify-full', 'require'])
+    await expect(open(`${secured.url}?sslmode=${mode}&sslrootcert=${strangerFile}`)).rejects.toThrow();
 });
 
 test('several servers of which none answers count as a database that is away', async () => {
