@@ -25,3 +25,24 @@ test('the log names the code of a failure, and none of one that is passed on fro
     ['info', expect.objectContaining({ status: 404, code: 'not_found' })],
   ]);
 });
+
+test('a probe of the health is no request of a caller: it is not measured, and logged at the level debug only', () => {
+  const logged: string[] = [];
+  const measured: unknown[] = [];
+  const levelOf =
+    (level: string) =>
+    ({ route }: { route?: string }) =>
+      void logged.push(`${level} ${route}`);
+  const logger = { error: levelOf('error'), warn: levelOf('warn'), info: levelOf('info'), debug: levelOf('debug') };
+  const metrics = { seconds: () => ({ observe: ({ route }: { route: string }) => void measured.push(route) }) };
+  const observer = createObserver({ logger, metrics } as unknown as ProcessContext);
+  const finish = (route: string, status: number) =>
+    observer.finished({ request: { method: 'GET' }, route, abandoned: false } as unknown as Exchange, { status, bytes: 2 });
+  finish('/readyz', 200);
+  finish('/readyz', 503);
+  finish('/livez', 200);
+  finish('/readyz', 500);
+  finish('/v1/agents', 503);
+  expect(logged).toEqual(['debug /readyz', 'debug /readyz', 'debug /livez', 'error /readyz', 'warn /v1/agents']);
+  expect(measured).toEqual(['/v1/agents']);
+});

@@ -49,6 +49,7 @@ async function endOf(stream: Stream, { response }: Exchange): Promise<StreamEnd>
 async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): Promise<Result> {
   const { method, headers } = exchange.request;
   try {
+    if (isProbe(exchange)) return { reply: await work(exchange) };
     return {
       reply: await inRequestSpan(
         `${method} ${exchange.route}`,
@@ -61,6 +62,14 @@ async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): P
     return { reply: onError(exchange, error), error };
   }
 }
+
+const probes = new Set(['/livez', '/readyz']);
+
+/**
+ * Load balancers and portals each probe several times a second. Measured as requests of callers, probes would hide the share of requests that fail,
+ * and be failures themselves while the process is unready.
+ */
+const isProbe = ({ route }: Exchange): boolean => probes.has(route);
 
 const text = (header: string | string[] | undefined) => (typeof header === 'string' ? header : undefined);
 
@@ -79,14 +88,15 @@ interface Observer {
 
 const abandonedStatus = 499;
 
-/** Writes one log event and one measurement for each request, without headers, bodies, query strings and secrets. */
+/** Writes one log event and one measurement for each request of a caller, without headers, bodies, query strings and secrets. */
 export function createObserver({ logger, metrics }: ProcessContext): Observer {
   const seconds = metrics.seconds('http_server_seconds', 'Duration of HTTP requests served', ['route', 'method', 'status']);
   return {
     finished(exchange, { status, bytes, error, cut = exchange.abandoned }) {
       const durationMs = performance.now() - exchange.startedAt;
       const reported = cut ? abandonedStatus : status;
-      seconds.observe({ route: exchange.route, method: exchange.request.method, status: reported }, durationMs / 1_000);
+      if (!isProbe(exchange))
+        seconds.observe({ route: exchange.route, method: exchange.request.method, status: reported }, durationMs / 1_000);
       const event = {
         event: 'request',
         ...describe(exchange),
@@ -96,11 +106,18 @@ export function createObserver({ logger, metrics }: ProcessContext): Observer {
         duration_ms: Math.round(durationMs * 100) / 100,
         bytes,
       };
-      if (status === 500) logger.error({ ...event, err: error?.cause ?? error });
-      else if (status > 500 && !cut) logger.warn({ ...event, err: error?.cause });
-      else logger.info(event);
+      const level = levelOf(exchange, status, cut);
+      if (level === 'error') logger.error({ ...event, err: error?.cause ?? error });
+      else if (level === 'warn') logger.warn({ ...event, err: error?.cause });
+      else logger[level](event);
     },
   };
+}
+
+function levelOf(exchange: Exchange, status: number, cut: boolean): 'error' | 'warn' | 'info' | 'debug' {
+  if (status === 500) return 'error';
+  if (isProbe(exchange)) return 'debug';
+  return status > 500 && !cut ? 'warn' : 'info';
 }
 
 const describe = ({ request, route, requestId, principal }: Exchange) => ({
