@@ -45,7 +45,7 @@ export function testModels({ endpoints, tier, env = {}, maxModelCalls, condition
   const process = {
     name: 'models-test',
     logger: Object.assign(Object.create(logger), { warn: note, error: note, info: note }),
-    health: createHealth(),
+    health: createHealth(logger),
     metrics,
     clock: createClock(),
     draining: new AbortController().signal,

@@ -1,6 +1,9 @@
 import { withTimeout } from '@agent-service/work';
+import type { Logger } from './log.ts';
 
 const checkLimitMs = 1_500;
+/** Outages are logged from this duration on: a process that starts is unready for a moment. */
+const loggedAfterMs = 1_000;
 
 interface HealthReport {
   ready: boolean;
@@ -17,16 +20,29 @@ export interface Health {
   report(): Promise<HealthReport>;
 }
 
-/** A process is ready between its start and its stop while every check passes. */
-export function createHealth(): Health {
+/** A process is ready between its start and its stop while every check passes. The log names the checks that fail in an outage. */
+export function createHealth(logger: Pick<Logger, 'warn' | 'info'>, now = () => performance.now()): Health {
   const checks = new Map<string, () => Promise<unknown>>();
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
   let running: Promise<HealthReport> | undefined;
+  let unreadySince: number | undefined;
+  let isLogged = false;
 
   async function runChecks(): Promise<HealthReport> {
     const outcomes = await Promise.all([...checks].map(async ([name, check]) => [name, await faultOf(check)] as const));
     const faults = Object.fromEntries(outcomes.flatMap(([name, fault]) => (fault === undefined ? [] : [[name, fault]])));
-    return { ready: Object.keys(faults).length === 0, faults };
+    const ready = Object.keys(faults).length === 0;
+    logOutage(ready, faults);
+    return { ready, faults };
+  }
+
+  /** The metric says that a process was unready; after the outage only the log says why. */
+  function logOutage(ready: boolean, faults: Record<string, string>): void {
+    if (ready && isLogged) logger.info({ event: 'ready' });
+    unreadySince = ready ? undefined : (unreadySince ?? now());
+    const isDue = unreadySince !== undefined && now() - unreadySince >= loggedAfterMs;
+    if (isDue && !isLogged) logger.warn({ event: 'unready', faults });
+    isLogged = isDue;
   }
 
   return {

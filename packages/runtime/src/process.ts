@@ -46,7 +46,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   start: Start<Config, Started>,
 ): Promise<RunningProcess<Started>> {
   const logger = createLogger(name, config.LOG_LEVEL);
-  const health = createHealth();
+  const health = createHealth(logger);
   const metrics = createMetrics(name);
   const clock = processClock;
   health.addCheck('clock', checkOf(clock, metrics));

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createProcess, type ProcessContext } from '../src/index.ts';
+import { createHealth, createProcess, type ProcessContext } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const get = async (port: number, path: string) => {
@@ -41,6 +41,25 @@ test('the process is ready if every check passes, names the failed check, and ru
   await Promise.all(Array.from({ length: 20 }, () => running.health.report()));
   expect(checks).toBe(1);
   await running.stop();
+});
+
+test('the log names the checks that make a process unready, once for each outage', async () => {
+  const events: unknown[] = [];
+  let now = 0;
+  const note = (event: object) => void events.push(event);
+  const health = createHealth({ warn: note, info: note }, () => now);
+  let fault: string | undefined;
+  health.addCheck('database', async () => {
+    if (fault) throw new Error(fault);
+  });
+  await health.report();
+  health.markReady();
+  for (const next of ['is not known yet', undefined, 'is slow', 'is away', 'is still away', undefined, undefined]) {
+    fault = next;
+    await health.report();
+    now += 1_000;
+  }
+  expect(events).toEqual([{ event: 'unready', faults: { database: 'is away' } }, { event: 'ready' }]);
 });
 
 test('the process serves its metrics', async () => {
