@@ -141,6 +141,26 @@ describe('what travels with a call', () => {
   });
 });
 
+test('the log has changes at the level info, and neither reads nor calls that their callers repeat without end', async () => {
+  const logged: unknown[] = [];
+  const server = await createProcess('peer', { ...config, LOG_LEVEL: 'fatal' }, (process) => {
+    jest.spyOn(process.logger, 'isLevelEnabled').mockImplementation((level) => level !== 'debug');
+    jest.spyOn(process.logger, 'info').mockImplementation((event: unknown) => void logged.push((event as { method?: string }).method));
+    const implementation = peerImplementation();
+    const createUser = { allow: services('gateway'), logLevel: 'debug' as const, handle: async () => ({}) };
+    return serve(process, config as never, 'identity', { ...implementation, createUser });
+  });
+  const address = `ipv4:127.0.0.1:${server.started}`;
+  const caller = createClient('identity', { address, as: 'gateway', config: config as unknown as ClientConfig });
+  logged.length = 0;
+  await inCall(() => caller.getUser({ userId: 'x' }));
+  await inCall(() => caller.createUser({ name: 'x' }));
+  await inCall(() => caller.updateUser({ userId: 'x' }));
+  expect(logged).toEqual(['UpdateUser']);
+  caller.close();
+  await server.stop();
+});
+
 /** Sends a request that a test has composed itself; resolves to the status, and to the challenge of a refusal. */
 class RawCaller {
   readonly #client: RawClient;

@@ -71,6 +71,8 @@ export const tenantOf = ({ tenant: { organizationId, environment } }: Pick<Call,
 /** One method on the server's side: who may call it, and what it does. */
 export interface Rpc<In, Out> {
   readonly allow: Policy;
+  /** For a call that its callers repeat without end. Without it reads are logged at the level debug, as they appear in the event of their request, and others at info. */
+  readonly logLevel?: 'debug';
   readonly handle: (request: In, call: Call) => Promise<Out>;
 }
 

@@ -39,7 +39,6 @@ interface Method {
   isRead: boolean;
   isRepeatable: boolean;
   rpc: Rpc<object, object>;
-  /** Reads appear in the log event of their request, so here they are logged at debug level only. */
   logLevel: 'debug' | 'info';
 }
 
@@ -93,7 +92,7 @@ function handlersOf(
       isRead: isRead(definition),
       isRepeatable: isRepeatable(definition),
       rpc,
-      logLevel: isRead(definition) ? 'debug' : 'info',
+      logLevel: rpc.logLevel ?? (isRead(definition) ? 'debug' : 'info'),
     };
     return [name, handler(method, checks, observer)];
   });

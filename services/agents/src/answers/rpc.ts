@@ -232,6 +232,7 @@ const begunMessage = ({ input, history }: Assignment) => ({
 
 const waitForAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'waitForAnswers'> => ({
   allow: services('answer-worker'),
+  logLevel: 'debug',
   async handle({ workerChannel, capacity, receivedAnswerIds: receivedIds, stopping }, { signal }) {
     const channel = checkId(workerChannel, 'worker_channel');
     const assignments = await answers.wait({ workerChannel: channel, capacity, receivedIds, stopping }, signal);
