@@ -42,9 +42,21 @@ function remoteContext(traceparent: string | undefined): Context {
   return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
 }
 
-/** Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. */
-export function inRequestSpan<T>(name: string, readTraceparent: () => string | undefined, work: () => Promise<T>): Promise<T> {
-  return recording ? inSpan(name, SpanKind.SERVER, remoteContext(readTraceparent()), work) : work();
+const nothingToMark = () => undefined;
+
+/**
+ * Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. Work that answers a failure
+ * instead of throwing it marks the span as failed.
+ */
+export function inRequestSpan<T>(
+  name: string,
+  readTraceparent: () => string | undefined,
+  work: (markFailed: () => void) => Promise<T>,
+): Promise<T> {
+  if (!recording) return work(nothingToMark);
+  return inSpan(name, SpanKind.SERVER, remoteContext(readTraceparent()), (span) =>
+    work(() => span?.setStatus({ code: SpanStatusCode.ERROR })),
+  );
 }
 
 /** Runs the work on a job as a part of the trace in which the job was added. */

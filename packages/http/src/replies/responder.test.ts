@@ -1,8 +1,11 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { ProcessContext } from '@agent-service/runtime';
+import { inStepSpan, type ProcessContext } from '@agent-service/runtime';
+import { startExporter } from '@agent-service/runtime/tracing-sdk';
+import { spanCollector } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import type { Exchange } from './exchange.ts';
-import { createObserver } from './responder.ts';
+import { jsonReply, type Reply } from './reply.ts';
+import { createObserver, createResponder } from './responder.ts';
 
 test('the log names the code of a failure, and none of one that is passed on from another server', () => {
   const events: unknown[][] = [];
@@ -45,4 +48,34 @@ test('a probe of the health is no request of a caller: it is not measured, and l
   finish('/v1/agents', 503);
   expect(logged).toEqual(['debug /readyz', 'debug /readyz', 'debug /livez', 'error /readyz', 'warn /v1/agents']);
   expect(measured).toEqual(['/v1/agents']);
+});
+
+test('the span of a request lasts until its streamed answer has ended, and has failed only where the service has', async () => {
+  const collector = await spanCollector();
+  const stop = startExporter('test', collector.url);
+  const observer = { finished: () => undefined };
+  const delivery = { stopping: new AbortController().signal } as Parameters<typeof createResponder>[0]['delivery'];
+  const respond = createResponder({ observer, delivery });
+  const request = { method: 'GET', headers: {}, get: () => undefined, socket: {} } as never;
+  const response = { destroyed: true } as never;
+  const ask = (route: string, work: () => Reply) => respond(route, work)(request, response, () => undefined);
+  const inStep = (name: string) => inStepSpan(name, async () => undefined);
+  await ask('/streamed', () => ({ status: 200, stream: () => inStep('written').then(() => ({ bytes: 1, cut: false })) }));
+  const error = new ServiceError('provider_error');
+  await ask('/cut', () => ({ status: 200, stream: async () => ({ bytes: 1, cut: false, error }) }));
+  await ask('/missing', () => {
+    throw new ServiceError('not_found');
+  });
+  await ask('/broken', () => {
+    throw new Error('a bug');
+  });
+  await ask('/readyz', () => jsonReply(200, {}));
+  await stop();
+  await collector.stop();
+  const span = (name: string) => collector.spans.find((each) => each.name === name);
+  expect(span('written')?.parentSpanId).toBe(span('GET /streamed')?.spanId);
+  const failed = collector.spans.filter(({ details }) => details.includes('"code":2')).map(({ name }) => name);
+  expect(failed).toEqual(['GET /cut', 'GET /broken']);
+  expect(span('GET /missing')).toBeDefined();
+  expect(span('GET /readyz')).toBeUndefined();
 });

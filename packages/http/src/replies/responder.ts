@@ -23,17 +23,28 @@ interface Result {
 
 /** Makes a handler that always answers: with the reply of the work, or with the error reply for its failure. */
 export function createResponder({ observer, delivery }: ResponderDeps): Responder {
-  return (route, work, onError = errorReply) =>
-    async (request: Request, response: Response) => {
-      const exchange = new Exchange(request, response, route);
+  return (route, work, onError = errorReply) => {
+    async function answer(exchange: Exchange): Promise<Outcome> {
       const { reply, error } = await resultOf(exchange, work, onError);
       if (!exchange.abandoned) send(exchange, reply, delivery);
-      if (reply.stream) {
-        observer.finished(exchange, { status: reply.status, ...(await endOf(reply.stream, exchange)) });
-        return;
-      }
-      observer.finished(exchange, { status: reply.status, bytes: reply.body ? Buffer.byteLength(reply.body) : 0, error });
+      if (reply.stream) return { status: reply.status, ...(await endOf(reply.stream, exchange)) };
+      return { status: reply.status, bytes: reply.body ? Buffer.byteLength(reply.body) : 0, error };
+    }
+    return async (request: Request, response: Response) => {
+      const exchange = new Exchange(request, response, route);
+      observer.finished(exchange, await (isProbe(exchange) ? answer(exchange) : inExchangeSpan(exchange, () => answer(exchange))));
     };
+  };
+}
+
+/** The span lasts until a streamed answer has ended. It is marked as failed for faults of the service, and not for mistakes of the caller. */
+function inExchangeSpan({ route, request: { method, headers } }: Exchange, answer: () => Promise<Outcome>): Promise<Outcome> {
+  const readTraceparent = () => text(headers['traceparent']);
+  return inRequestSpan(`${method} ${route}`, readTraceparent, async (markFailed) => {
+    const outcome = await answer();
+    if (outcome.status >= 500 || (outcome.error && outcome.error.definition.http >= 500)) markFailed();
+    return outcome;
+  });
 }
 
 /** The head of a stream is already written when it fails, so its connection is closed. */
@@ -47,16 +58,8 @@ async function endOf(stream: Stream, { response }: Exchange): Promise<StreamEnd>
 }
 
 async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): Promise<Result> {
-  const { method, headers } = exchange.request;
   try {
-    if (isProbe(exchange)) return { reply: await work(exchange) };
-    return {
-      reply: await inRequestSpan(
-        `${method} ${exchange.route}`,
-        () => text(headers['traceparent']),
-        async () => work(exchange),
-      ),
-    };
+    return { reply: await work(exchange) };
   } catch (cause) {
     const error = publicError(cause);
     return { reply: onError(exchange, error), error };
