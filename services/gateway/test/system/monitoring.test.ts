@@ -10,7 +10,7 @@ const guides = new URL('docs/operations/', repository);
 const readText = (url: URL) => readFileSync(fileURLToPath(url), 'utf8');
 
 /** Words of PromQL with an underscore, which are no metrics. */
-const functions = ['histogram_quantile', 'clamp_min'];
+const functions = ['histogram_quantile', 'clamp_min', 'max_over_time'];
 /** Labels that Prometheus itself adds, or that are a part of every metric. */
 const usualLabels = ['service', 'job', 'instance', 'namespace', 'le'];
 
