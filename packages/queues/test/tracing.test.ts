@@ -1,4 +1,4 @@
-import { inSpan, traceHeaders } from '@agent-service/runtime';
+import { createLogger, inSpan, traceHeaders } from '@agent-service/runtime';
 import { startExporter } from '@agent-service/runtime/tracing-sdk';
 import { spanCollector, testRedis, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
@@ -19,7 +19,7 @@ test('without a collector a job carries nothing of a trace', async () => {
 
 test('each job goes on with the trace that it was added with, though several travel together', async () => {
   const collector = await spanCollector();
-  const stop = startExporter('test', collector.url);
+  const stop = startExporter('test', { endpoint: collector.url }, createLogger('test', 'silent'));
   const process = await testProcess();
   const redis = await openRedis(process, auto((await testRedis()).url), patient);
   let worked = 0;

@@ -97,6 +97,12 @@ function safeProtocol(value: string): string {
   return URL.canParse(value) ? new URL(value).protocol : '';
 }
 
+const traceSamplers = [
+  ...(['always_on', 'always_off', 'traceidratio'] as const),
+  ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const),
+] as const;
+export type TraceSampler = (typeof traceSamplers)[number];
+
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Settings of every process. */
@@ -107,7 +113,24 @@ export const processSettings = {
     .enum(logLevels, `must be one of ${logLevels.join(', ')}`)
     .default('info')
     .describe('The least severe log events that are written.'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting.url('http:', 'https:').optional().describe('Where traces are sent, as `http://collector:4318`.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting
+    .url('http:', 'https:')
+    .optional()
+    .describe(
+      'Where traces are sent, as `http://collector:4318`; with the headers of `OTEL_EXPORTER_OTLP_HEADERS` and the attributes of `OTEL_RESOURCE_ATTRIBUTES`.',
+    ),
+  OTEL_TRACES_SAMPLER: z
+    .enum(traceSamplers, `must be one of ${traceSamplers.join(', ')}`)
+    .optional()
+    .describe(
+      'Which traces are sent: without it all, but those whose caller says in `traceparent` that they are not (`parentbased_always_on`).',
+    ),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+    .transform(Number)
+    .optional()
+    .describe('The share of traces that `traceidratio` and `parentbased_traceidratio` send, as `0.01`.'),
   DRAIN_DELAY_MS: setting
     .integer(0, 0, 60_000)
     .describe('How long a process that is stopped goes on taking calls after it has become unready, so that load balancers see it first.'),

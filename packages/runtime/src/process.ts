@@ -78,7 +78,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   }
 
   try {
-    await startTracing(context, config.OTEL_EXPORTER_OTLP_ENDPOINT);
+    await startTracing(context, config);
     const opsServer = createOpsServer(health, metrics);
     const opsPort = await listen(opsServer, config.HOST, config.OPS_PORT);
     context.onStop('ops server', () => closeServer(opsServer));
@@ -109,11 +109,15 @@ async function stopPart(part: Part, logger: Logger): Promise<void> {
   }
 }
 
+/** Without the collector a stop waits no longer: the SDK tries for ten seconds, which would be most of the time that a process has to end. */
+const traceStopLimitMs = 2_000;
+
 /** Exports spans by OTLP over HTTP. The SDK takes 250 ms to load, so it is loaded only if an endpoint is configured. */
-async function startTracing(process: ProcessContext, endpoint: string | undefined): Promise<void> {
+async function startTracing(process: ProcessContext, config: ProcessConfig): Promise<void> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share } = config;
   if (!endpoint) return;
   const { startExporter } = await import('./tracing-sdk.ts');
-  process.onStop('traces', startExporter(process.name, endpoint));
+  process.onStop('traces', startExporter(process.name, { endpoint, sampler, share }, process.logger), traceStopLimitMs);
 }
 
 /** Serves /livez, /readyz and /metrics to operators and probes, on a port of its own. */

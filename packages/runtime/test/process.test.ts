@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createHealth, createProcess, type ProcessContext } from '../src/index.ts';
+import { context, SpanKind } from '@opentelemetry/api';
+import { createHealth, createProcess, inSpan, type ProcessContext } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const get = async (port: number, path: string) => {
@@ -96,4 +101,20 @@ test('a failed start stops the parts that it had started', async () => {
   });
   await expect(start).rejects.toThrow('no queue');
   expect(order).toEqual(['database']);
+});
+
+test('a stop does not wait until the export to a silent collector has failed', async () => {
+  const collector = createServer().listen(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const running = await createProcess('test', { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT }, async () => undefined);
+  await inSpan('a span', SpanKind.INTERNAL, context.active(), async () => undefined);
+  const requested = once(collector, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+  await running.stop();
+  const [request, response] = await requested;
+  // By then the collector knows whether the exporter has given up.
+  for (let turn = 0; turn < 2; turn += 1) await setImmediate();
+  expect(request.socket.destroyed).toBe(false);
+  response.writeHead(400).end();
+  collector.close();
 });

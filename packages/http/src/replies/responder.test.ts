@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import { inStepSpan, type ProcessContext } from '@agent-service/runtime';
+import { createLogger, inStepSpan, type ProcessContext } from '@agent-service/runtime';
 import { startExporter } from '@agent-service/runtime/tracing-sdk';
 import { spanCollector } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
@@ -52,7 +52,7 @@ test('a probe of the health is no request of a caller: it is not measured, and l
 
 test('the span of a request lasts until its streamed answer has ended, and has failed only where the service has', async () => {
   const collector = await spanCollector();
-  const stop = startExporter('test', collector.url);
+  const stop = startExporter('test', { endpoint: collector.url }, createLogger('test', 'silent'));
   const observer = { finished: () => undefined };
   const delivery = { stopping: new AbortController().signal } as Parameters<typeof createResponder>[0]['delivery'];
   const respond = createResponder({ observer, delivery });

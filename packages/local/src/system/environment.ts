@@ -23,7 +23,7 @@ const ofTheMachine = [
   ...['PATH', 'HOME', 'USER', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE'],
   'MALLOC_ARENA_MAX',
   ...['NODE_OPTIONS', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE', 'NODE_V8_COVERAGE', 'NODE_NO_WARNINGS', 'NODE_DEBUG'],
-  ...['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES', 'OTEL_SERVICE_NAME', 'OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
+  ...['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES'],
 ];
 /** The C library keeps freed memory in as many arenas as there are threads: 2 to 6 MB a process. */
 const mallocArenas = '2';
@@ -31,7 +31,7 @@ const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_p
 
 /** Settings of every process of ours. */
 const ofEveryProcess = [
-  ...['LOG_LEVEL', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DRAIN_DELAY_MS'],
+  ...['LOG_LEVEL', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG', 'DRAIN_DELAY_MS'],
   ...['GRPC_TLS_CA_FILE', 'GRPC_TLS_CERT_FILE', 'GRPC_TLS_KEY_FILE', 'GRPC_ALLOW_PLAINTEXT'],
 ];
 
