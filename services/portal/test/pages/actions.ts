@@ -78,11 +78,14 @@ export const testActions = (started: () => PagesWorld) =>
       expect([await statusOf(secret), await statusOf(data.api_key)]).toEqual([200, 401]);
     });
 
-    test('sends a test event, and a delivery again', async () => {
+    test('sends a test event, sees without a reload how it ended, and sends it again', async () => {
       await visit.open(paths['webhook'] ?? '');
       await page.getByRole('button', { name: 'Send a test event' }).click();
       await announced('A test event is on its way.');
       const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1);
+      await row.getByText('Failed').waitFor({ timeout: 20_000 });
+      await row.getByText('1 attempt').click();
+      await row.getByText(/ · Unknown host name · \d+ ms$/).waitFor();
       await row.getByRole('button', { name: /^Send .* again$/ }).click();
       await announced('The event is sent again.');
     });

@@ -138,6 +138,8 @@ interface CursorList<Row, Meta> {
 export function useCursorList<Row, Meta extends ListMeta>(
   queryKey: QueryKey,
   read: (cursor: string | undefined) => Promise<ListPage<Row, Meta>>,
+  /** While a row of the page is awaited, the page is read every two seconds. */
+  isAwaited: (row: Row) => boolean = () => false,
 ): CursorList<Row, Meta> {
   const { cursor: target } = useSearch({ strict: false });
   // The click on a page is painted at once; the rows follow when they are rendered.
@@ -146,6 +148,7 @@ export function useCursorList<Row, Meta extends ListMeta>(
     queryKey: [...queryKey, 'page', cursor],
     queryFn: () => read(cursor),
     placeholderData: keepSameList(queryKey),
+    refetchInterval: ({ state }) => (state.data?.data.some(isAwaited) ? 2_000 : false),
   });
   const next = data?.meta.next_cursor ?? undefined;
   const isLoading = isPlaceholderData || cursor !== target;

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
 import { useApiForm } from '../../ui/form.tsx';
-import { capitalize, plural, Time } from '../../ui/format.tsx';
+import { capitalize, formatDateTime, formatNumber, plural, Time } from '../../ui/format.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
 import { WebhookForm } from './webhook-form.tsx';
@@ -194,10 +194,13 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
   const client = useQueryClient();
   const path = { webhook_id: webhook.id };
   const key = [environment, 'webhooks', 'deliveries', webhook.id];
-  const list = useCursorList(key, (cursor) =>
-    bodyOf(
-      api(environment).GET('/v1/webhooks/{webhook_id}/deliveries', { params: { path, query: { limit: 50, ...(cursor && { cursor }) } } }),
-    ),
+  const list = useCursorList(
+    key,
+    (cursor) =>
+      bodyOf(
+        api(environment).GET('/v1/webhooks/{webhook_id}/deliveries', { params: { path, query: { limit: 50, ...(cursor && { cursor }) } } }),
+      ),
+    isDueSoon,
   );
   const redeliver = ({ id }: WebhookDelivery) =>
     void bodyOf(
@@ -240,16 +243,34 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
   );
 }
 
+const soonMs = 10_000;
+const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
+  status === 'pending' && (next === null || Date.parse(next) < Date.now() + soonMs);
+
+/** Why a server did not answer, in words. */
+const failures: Readonly<Record<string, string>> = {
+  timeout: 'No answer in time',
+  connect_timeout: 'No connection in time',
+  name_not_found: 'Unknown host name',
+  address_refused: 'Address not allowed',
+  tls: 'TLS failed',
+  protocol: 'Not an HTTP answer',
+  connection: 'Connection failed',
+};
+
+const resultOf = ({ status, error }: WebhookDelivery['attempts'][number]) => status ?? (error && (failures[error] ?? error)) ?? '–';
+
 const tones: Record<WebhookDelivery['status'], Tone> = { pending: 'warning', delivered: 'success', failed: 'danger', dropped: 'neutral' };
 
 const columns: Column<WebhookDelivery>[] = [
   {
     id: 'event',
     header: 'Event',
-    cell: ({ event_type: type, event_id: id }) => (
+    cell: (delivery) => (
       <>
-        <div className="mono truncate">{type}</div>
-        <div className="cell-note mono truncate">{id}</div>
+        <div className="mono truncate">{delivery.event_type}</div>
+        <div className="cell-note mono truncate">{delivery.event_id}</div>
+        {delivery.attempts.length > 0 && <Attempts delivery={delivery} />}
       </>
     ),
   },
@@ -258,19 +279,40 @@ const columns: Column<WebhookDelivery>[] = [
     id: 'reply',
     header: 'Reply',
     width: '14rem',
-    cell: ({ response_status: status, attempts, next_attempt_at: next }) => (
-      <>
-        <div className="truncate">{status ?? attempts.at(-1)?.error ?? '–'}</div>
-        <div className="cell-note truncate">
-          {plural(attempts.length, 'attempt')}
+    cell: ({ attempts, next_attempt_at: next }) => {
+      const last = attempts.at(-1);
+      if (!last) return next ? 'On its way' : '–';
+      return (
+        <>
+          <div className="truncate">{resultOf(last)}</div>
           {next && (
-            <>
-              , next <Time iso={next} />
-            </>
+            <div className="cell-note truncate">
+              Next attempt <Time iso={next} />
+            </div>
           )}
-        </div>
-      </>
-    ),
+        </>
+      );
+    },
   },
   { id: 'created', header: 'Created', width: '9rem', cell: ({ created_at: iso }) => <Time iso={iso} /> },
 ];
+
+function Attempts({ delivery: { attempts, response_body: body } }: { delivery: WebhookDelivery }) {
+  return (
+    <details className="changes">
+      <summary className="cell-note">{plural(attempts.length, 'attempt')}</summary>
+      <ol className="stack tight">
+        {attempts.map((attempt) => (
+          <li key={attempt.at} className="small">
+            {formatDateTime(attempt.at)} · {resultOf(attempt)} · {formatNumber(attempt.duration_ms)} ms
+          </li>
+        ))}
+      </ol>
+      {body && (
+        <pre className="wrap" dir="auto">
+          {body}
+        </pre>
+      )}
+    </details>
+  );
+}
