@@ -1,5 +1,7 @@
-import { type Client, type ClientConfig, createClient, type ServiceName } from '@agent-service/contracts';
+import { type Client, type ClientConfig, clientSettings, createClient, type ServiceName } from '@agent-service/contracts';
+import { readConfig } from '@agent-service/runtime/config';
 import { OperatorFault } from '@agent-service/runtime/failures';
+import { z } from 'zod';
 import { listenFault } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
@@ -40,12 +42,16 @@ export interface LocalSystem {
   readonly endpoints: Readonly<Record<string, string>>;
   /** The secrets that the services share. */
   readonly secrets: Readonly<Record<SecretName, string>>;
+  /** The certificates with which the services are called; empty where they speak plain text on this machine. */
+  readonly grpc: ClientConfig;
   /** The password of the role that reads the demonstration's business data. */
   readonly demonstrationPassword: string;
   readonly processes: ReadonlyMap<string, ManagedProcess>;
   /** Stops everything in reverse order; further calls wait for the first. */
   stop(): Promise<void>;
 }
+
+const certificates = z.object(clientSettings).pick({ GRPC_TLS_CA_FILE: true, GRPC_TLS_CERT_FILE: true, GRPC_TLS_KEY_FILE: true });
 
 /** Starts the whole system, or nothing: a start that fails stops what it had started and rejects with the reason. */
 export async function startLocalSystem(options: LocalOptions): Promise<LocalSystem> {
@@ -77,6 +83,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
       dataDir: settings.DATA_DIR,
       endpoints,
       secrets: secrets.settings,
+      grpc: readConfig(certificates, env),
       demonstrationPassword: secrets.demonstrationPassword,
       processes: stack.processes,
       stop: stack.stop,
