@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { failureText } from './commands.ts';
 import { buildProgram } from './program.ts';
@@ -25,4 +26,13 @@ test('an option that is given twice is refused, and not even the last value take
   await expect(run).rejects.toMatchObject({ exitCode: 1 });
   expect(written.mock.calls.join()).toContain("option '--key <id>' is given more than once");
   expect(connect).not.toHaveBeenCalled();
+});
+
+test.each(readdirSync(new URL('../../../services', import.meta.url)))('the keys of %s can be printed', async (service) => {
+  const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const env = { SERVICE_SECRET: 'a-secret-of-at-least-32-characters-for-this-test' };
+  const words = ['--json', 'service-keys', 'print', '--service', service];
+  await buildProgram(env, jest.fn<() => never>()).parseAsync(words, { from: 'user' });
+  const { SERVICE_KEYS: keys } = JSON.parse(String(written.mock.calls[0]?.[0])) as { SERVICE_KEYS: string };
+  expect(keys).toMatch(service === 'agents' ? /(^|,)credits:/ : /(^|,)agents:/);
 });

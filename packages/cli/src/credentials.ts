@@ -171,7 +171,7 @@ export function signingKeyCommands(program: Command, run: Run): void {
 }
 
 /** Processes that sign calls and receive none. */
-const callersOnly = ['gateway', 'answer-worker', 'webhook-dispatcher', 'operator'];
+const callersOnly = ['gateway', 'portal', 'answer-worker', 'webhook-dispatcher', 'operator'];
 
 export function serviceKeyCommands(program: Command, env: NodeJS.ProcessEnv): void {
   const verb = group(program, 'service-keys', 'Keys that services sign their calls with');
