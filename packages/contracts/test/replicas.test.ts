@@ -141,6 +141,20 @@ test('what a silent replica reads after its deadline does not happen there', asy
   expect(first.calls.length - before).toBeLessThan(5);
 });
 
+test('a call that is not idempotent goes to another replica where the first cannot be connected to, and runs once', async () => {
+  // Without a difference between the two, the second of the list is called first.
+  const address = `ipv4:127.0.0.1:${second.port},127.0.0.1:${first.port}`;
+  await first.stop();
+  while (client.replicas().join() !== `ipv4:127.0.0.1:${second.port}`) await client.hold({ items: [] });
+  // A client that has made no call yet knows neither replica.
+  for (let number = 1; number <= 4; number += 1) {
+    const fresh = createClient('credits', { address, as: 'agents', config: config as unknown as ClientConfig });
+    for (const _ of ['one', 'two']) await fresh.setAllocation({});
+    fresh.close();
+  }
+  expect(second.calls.filter((name) => name === 'setAllocation')).toHaveLength(8);
+});
+
 test('a stopped replica gets no further calls', async () => {
   await first.stop();
   for (let call = 0; call < 20; call += 1) await client.hold({ items: [] });

@@ -1,3 +1,4 @@
+import { sleep } from '@agent-service/work';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 
@@ -43,10 +44,45 @@ export class DuplicateBudget {
   }
 }
 
-/** Sends a call to one replica, once. */
-export async function callOnce({ replicas, send, signal, target }: OutgoingCall): Promise<object> {
+/**
+ * Sends a call to one replica, once. Another replica gets it only where no connection to the first could be opened: that one cannot run it,
+ * as when it has just stopped.
+ */
+export async function callOnce(call: OutgoingCall): Promise<object> {
+  const { replicas, target } = call;
   if (!replicas.isStarted) await replicas.start();
-  const replica = target === undefined ? pickReplica(replicas) : findReplica(replicas, target);
+  if (target !== undefined) return await sendTo(findReplica(replicas, target), call);
+  return await sendConnected(call, [pickReplica(replicas)]);
+}
+
+async function sendConnected(call: OutgoingCall, tried: readonly Replica[]): Promise<object> {
+  try {
+    return await sendTo(tried.at(-1) as Replica, call);
+  } catch (cause) {
+    const next = isUnsent(cause) ? await replicaAfter(tried, call) : undefined;
+    if (!next) throw cause;
+    return await sendConnected(call, [...tried, next]);
+  }
+}
+
+/** A replica that was not tried, else the best one after a pause; undefined where the attempts or the time are used up. */
+async function replicaAfter(tried: readonly Replica[], { replicas, signal, expiresAt }: OutgoingCall): Promise<Replica | undefined> {
+  const pauseMs = retryPausesMs[tried.length - 1];
+  if (pauseMs === undefined) return undefined;
+  const another = replicas.pickAnother(tried, 'all');
+  if (another) return another;
+  if (performance.now() + pauseMs >= expiresAt) return undefined;
+  await sleep(pauseMs, signal);
+  return replicas.pickAnother([], 'all');
+}
+
+/** True where gRPC found no connection for the call, so that not even its first byte was sent. */
+function isUnsent(error: unknown): boolean {
+  const details = error instanceof ServiceError && (error.cause as { details?: unknown } | undefined)?.details;
+  return typeof details === 'string' && details.startsWith('No connection established');
+}
+
+async function sendTo(replica: Replica, { send, signal }: OutgoingCall): Promise<object> {
   if (signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
     const abort = () => sent.cancel();
