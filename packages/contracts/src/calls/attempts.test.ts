@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { ServiceError } from '../errors/service-error.ts';
-import { callWithFailover, DuplicateBudget, type OutgoingCall } from './attempts.ts';
+import { callOnce, callWithFailover, DuplicateBudget, type OutgoingCall } from './attempts.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
+import { channelOptions } from './transport.ts';
 
 const createReplica = (target: string) => ({ target, heardAt: 0, state: 'serving' }) as Replica;
 
@@ -24,4 +25,25 @@ test('a call that another replica refuses because the first still runs it gets t
   };
   const call = { send, replicas, budget: new DuplicateBudget(), expiresAt: performance.now() + 10_000, signal: undefined };
   expect(await callWithFailover(call)).toEqual({ answeredBy: 'first' });
+});
+
+test.each([
+  ['that may be repeated', callWithFailover],
+  ['that is sent once', callOnce],
+])('a call %s waits for longer than a channel does before it connects again', async (_, callAny) => {
+  const replica = createReplica('only');
+  const replicas = {
+    isStarted: true,
+    pick: () => replica,
+    pickAnother: (tried: readonly Replica[]) => (tried.length > 0 ? undefined : replica),
+  } as unknown as ReplicaSet;
+  const reconnectedAt = performance.now() + Number(channelOptions['grpc.max_reconnect_backoff_ms']);
+  const cause = Object.assign(new Error(), { details: 'No connection established. Last error: ECONNREFUSED.' });
+  const send: OutgoingCall['send'] = (_replica, done) => {
+    const error = performance.now() < reconnectedAt ? new ServiceError('unavailable', { cause }) : null;
+    queueMicrotask(() => done(error, {}));
+    return { cancel: () => undefined };
+  };
+  const call = { send, replicas, budget: new DuplicateBudget(), expiresAt: performance.now() + 10_000, signal: undefined };
+  expect(await callAny(call)).toEqual({});
 });

@@ -9,7 +9,8 @@ const silentAfterMs = 300;
 /** A replica that answers other calls, but not this one, may only be busy: another is asked after this time. */
 const slowAfterMs = 1_000;
 const maxAttempts = 3;
-const retryPausesMs = [50, 150];
+/** Together longer than a channel waits before it connects again: where replicas restart one after the other, one of them is reached then. */
+const retryPausesMs = [50, 150, 400];
 
 /** Calls may be duplicated for a replica's slowness no more often than one in ten, and 50 at once. */
 const budgetSize = 50;

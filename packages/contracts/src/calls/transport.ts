@@ -12,11 +12,11 @@ const keepalive: ChannelOptions = {
   'grpc.max_receive_message_length': maxMessageBytes,
 };
 
-/** A service that comes back is found within a fraction of a second, not after the library's minutes. */
+/** A service that comes back is found within half a second, not after the library's minutes. */
 const reconnect: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2_000,
+  'grpc.max_reconnect_backoff_ms': 500,
 };
 
 /** For the connection to one replica. Which replica, and whether another, is decided above it. */
