@@ -43,8 +43,9 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('button', { name: 'Second Person' }).waitFor();
       await visit.open(`/live/chat/${agent}`);
-      await page.getByRole('textbox', { name: 'Message' }).waitFor();
+      expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('');
       expect(await page.getByText('A question of the first user').count()).toBe(0);
+      expect(await page.evaluate('sessionStorage.getItem("agent-service-unsent")')).toBe(null);
       // Back leads to no page as the first user left it.
       await page.goBack();
       await page.goBack().catch(() => undefined);
@@ -83,6 +84,39 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       await leaveAnswerOpen(visit);
       await end(visit);
       await expectForgotten(visit);
+      await visit.close();
+    });
+
+    test('the same user finds again what was typed and not sent', async () => {
+      const visit = await world.visit({ signedIn: false });
+      const { page, context } = visit;
+      const signInAgain = async () => {
+        await page.getByLabel('E-mail').fill(world.login.email);
+        await page.getByLabel('Password').fill(world.login.password);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+      };
+      await visit.open('/sign-in');
+      await signIn(page, world.login);
+      await visit.open(`/live/chat/${agent}`);
+      const box = page.getByRole('textbox', { name: 'Message' });
+      await box.fill('A question that took long to write');
+      await context.clearCookies();
+      await page.keyboard.press('Enter');
+      await signInAgain();
+      await box.waitFor();
+      expect(await box.inputValue()).toBe('A question that took long to write');
+      await visit.open(`/live/agents/${agent}/edit`);
+      await page.getByLabel('Instructions').fill('Instructions that took long to write');
+      await context.clearCookies();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await signInAgain();
+      await page.getByText('Your unsaved changes are back.').first().waitFor();
+      expect(await page.getByLabel('Instructions').inputValue()).toBe('Instructions that took long to write');
+      const isSaved = page.waitForRequest((request) => request.method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save' }).click();
+      expect((await isSaved).postDataJSON()).toEqual({ system_prompt: 'Instructions that took long to write' });
+      await page.getByRole('heading', { level: 1, name: 'Agent of the first user' }).waitFor();
+      expect(visit.problems).toEqual([]);
       await visit.close();
     });
 

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { setOnSessionEnd, setRenewSession } from './client.ts';
 import { ApiError } from './errors.ts';
-import { sessionKey, sessionQuery } from './session.ts';
+import { sessionKey, sessionQuery, storeTexts } from './session.ts';
 
 const mayPass = (cause: Error) => !(cause instanceof ApiError) || cause.status === 0 || cause.status >= 500;
 
@@ -15,5 +15,7 @@ setRenewSession(() => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }))
 
 // A session that ended leads to the sign-in page, whichever request notices it.
 setOnSessionEnd(() => {
-  if (queryClient.getQueryData(sessionKey)) queryClient.setQueryData(sessionKey, null);
+  if (!queryClient.getQueryData(sessionKey)) return;
+  storeTexts();
+  queryClient.setQueryData(sessionKey, null);
 });

@@ -1,6 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { portal, setCsrfToken } from './client.ts';
 import { ApiError } from './errors.ts';
+import { restoreUnsent, storeUnsent } from './unsent.ts';
 
 export interface Features {
   webhooks: boolean;
@@ -36,9 +37,15 @@ export function adoptSession({ user, organization, csrf_token: token }: Session)
   const current = `${organization.id}/${user.id}`;
   if (owner !== undefined && owner !== current) leaveSession('/live');
   else {
+    if (owner === undefined) restoreUnsent(current);
     owner = current;
     setCsrfToken(token);
   }
+}
+
+/** To be called when a session ends by itself, while its forms are still on the page. */
+export function storeTexts(): void {
+  if (owner !== undefined) storeUnsent(owner);
 }
 
 /** Ways to sign in that the service has; known from the first refusal. */

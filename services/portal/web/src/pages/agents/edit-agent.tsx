@@ -2,10 +2,11 @@ import type { Agent } from '@agent-service/client';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useBlocker, useNavigate, useParams } from '@tanstack/react-router';
 import { Plus, X } from 'lucide-react';
-import { useRef } from 'react';
+import { useEffect, useEffectEvent, useRef } from 'react';
 import { Controller, type UseFormReturn } from 'react-hook-form';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
+import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, notify } from '../../ui/feedback.tsx';
@@ -130,6 +131,7 @@ function Editor({ title, values, action, onSave, agentId }: EditorProps) {
   };
   const form = useApiForm<AgentValues>(values, save, fieldOf);
   const { isDirty, isSubmitting } = form.formState;
+  useUnsent(`agent/${environment}/${agentId ?? 'new'}`, values, form);
   useBlocker({
     shouldBlockFn: () => isDirty && !isSubmitting && !window.confirm('Leave without saving? Your changes will be lost.'),
     enableBeforeUnload: isDirty,
@@ -165,6 +167,23 @@ function Editor({ title, values, action, onSave, agentId }: EditorProps) {
       </form>
     </Page>
   );
+}
+
+/** Brings back the fields that were changed when the session ended, and leaves the others as they are stored. */
+function useUnsent(name: string, before: AgentValues, { getValues, setValue }: UseFormReturn<AgentValues>) {
+  const read = useEffectEvent(() => {
+    const changes = changesOf(before, getValues());
+    return Object.keys(changes).length > 0 ? changes : undefined;
+  });
+  const restore = useEffectEvent(() => {
+    const changes = (takeUnsent(name) ?? {}) as Partial<AgentValues>;
+    for (const field of Object.keys(changes) as (keyof AgentValues)[]) setValue(field, changes[field] as never, { shouldDirty: true });
+    if (Object.keys(changes).length > 0) notify('Your unsaved changes are back.');
+  });
+  useEffect(() => {
+    restore();
+    return watchUnsent(name, () => read());
+  }, [name]);
 }
 
 type Form = UseFormReturn<AgentValues> & { errorOf: (name: keyof AgentValues) => string | undefined };

@@ -3,6 +3,7 @@ import { type SentMessage, type StreamEvent, streamAnswer, withNewKey } from '..
 import type { Environment } from '../../api/client.ts';
 import { isRefusal, messageOf } from '../../api/errors.ts';
 import { queryClient } from '../../api/query-client.ts';
+import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 
 export interface AnswerStep {
   name: string;
@@ -33,7 +34,13 @@ export interface Conversation {
 
 const answers = new Map<string, PendingAnswer>();
 /** Messages that are typed and not sent. */
-const drafts = new Map<string, string>();
+const drafts = new Map(takeUnsent('messages') as [string, string][] | undefined);
+watchUnsent('messages', () => {
+  // A message that the end of the session refused was typed there as well.
+  const refused = [...answers].filter(([, { messageId }]) => messageId === undefined).map(([key, { sent }]) => [key, sent.message]);
+  const texts = [...refused, ...drafts];
+  return texts.length > 0 ? texts : undefined;
+});
 /** New conversations that have an id which their page does not show yet: the key with the id, by the key without. */
 const moved = new Map<string, string>();
 const listeners = new Set<() => void>();
