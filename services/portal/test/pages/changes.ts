@@ -67,6 +67,22 @@ export const testChanges = (started: () => PagesWorld) =>
       });
     });
 
+    test('of an agent that fails says so where the user has scrolled to', async () => {
+      await visit.open(paths['agent-edit'] ?? '');
+      const path = /\/v1\/agents\/[^/]+$/;
+      const error = { code: 'unavailable', message: 'The service is not available.' };
+      await page.route(path, (route) =>
+        route.request().method() === 'PATCH' ? route.fulfill({ status: 503, json: { error } }) : route.fallback(),
+      );
+      await page.getByLabel('Description').fill('Described');
+      await page.getByRole('button', { name: 'Save' }).click();
+      const failure = page.getByRole('alert').filter({ hasText: error.message });
+      await failure.waitFor();
+      expect(await failure.evaluate((element) => element.checkVisibility() && element.getBoundingClientRect().bottom)).toBeLessThan(
+        page.viewportSize()?.height ?? 0,
+      );
+    });
+
     test.each<[string, string, string, Json]>([
       ['keys', 'Reporting', 'Name', { name: 'Changed' }],
       ['applications', 'Web shop', 'Name', { name: 'Changed' }],

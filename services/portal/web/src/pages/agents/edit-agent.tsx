@@ -152,8 +152,8 @@ function Editor({ title, values, action, onSave, agentId }: EditorProps) {
         <Data form={form} />
         <Answers form={form} />
         <Conversation form={form} />
-        {form.failure}
         <div className="form-foot">
+          {form.failure}
           <Button type="submit" variant="primary" busy={isSubmitting}>
             {action}
           </Button>
