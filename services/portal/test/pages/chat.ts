@@ -174,6 +174,49 @@ export const testChat = (started: () => PagesWorld) =>
       visit.problems.length = 0;
     });
 
+    test('cancels an answer that began before a reload, or in another window', async () => {
+      let isCancelled = false;
+      await rewrite(
+        page,
+        (body) => {
+          const status = isCancelled ? 'cancelled' : 'running';
+          return { ...body, data: (body as { data: Json[] }).data.map((one) => (one['role'] === 'assistant' ? { ...one, status } : one)) };
+        },
+        listOfMessages,
+      );
+      await page.route(/\/cancel$/, async (route) => {
+        isCancelled = true;
+        await route.fulfill({ json: { data: {} } });
+      });
+      const sent: string[] = [];
+      page.on('request', (request) => void (stream.test(request.url()) && sent.push(request.url())));
+      await page.goto(paths['chat'] ?? '');
+      await page.getByText('The answer is under way').waitFor();
+      await box().fill('A message that would be refused');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Cancel the answer' }).click();
+      await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+      expect([sent, await box().inputValue()]).toEqual([[], 'A message that would be refused']);
+      expect(await box().evaluate((element) => element.matches(':focus'))).toBe(true);
+    });
+
+    test('raises no alarm about an answer that the user has cancelled', async () => {
+      const conversation = paths['chat']?.split('/').at(-1);
+      const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+      const started = event('started', { message_id: 'msg_pending', conversation_id: conversation });
+      const failed = event('failed', { error: { code: 'answer_cancelled', message: 'The answer was cancelled.' } });
+      await page.route(stream, (route) => route.fulfill({ contentType: 'text/event-stream', body: started + failed }));
+      await visit.open(paths['chat'] ?? '');
+      await box().fill('A question that is cancelled');
+      const isEnded = page.waitForResponse(stream);
+      await page.keyboard.press('Enter');
+      await isEnded;
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+      await settle(page);
+      expect(await page.getByRole('alert').count()).toBe(0);
+    });
+
     test('says that an answer could not be read', async () => {
       await ask('How many products do we have?');
       await answers().waitFor();

@@ -159,8 +159,11 @@ function applyEvent(answer: PendingAnswer, { type, data }: StreamEvent): Pending
       return { ...answer, steps: [...answer.steps, data as unknown as AnswerStep] };
     case 'completed':
       return { ...answer, text: String(data.content) };
-    case 'failed':
-      return { ...answer, failure: String((data.error as { message?: string } | undefined)?.message ?? 'The answer failed.') };
+    case 'failed': {
+      const { code, message = 'The answer failed.' } = (data.error ?? {}) as { code?: string; message?: string };
+      // The messages of the conversation say that it was cancelled, which is what the user wanted.
+      return code === 'answer_cancelled' && answer.conversationId ? answer : { ...answer, failure: message };
+    }
     default:
       return answer;
   }

@@ -37,7 +37,11 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   const client = useQueryClient();
   const conversation = { environment, agentId: agent.id, conversationId };
   const pending = usePendingAnswer(conversation);
-  const isBusy = pending !== undefined && !pending.failure;
+  const listed = useInfiniteQuery({
+    ...messagesQuery(environment, agent.id, conversationId ?? ''),
+    enabled: conversationId !== undefined,
+  }).data?.pages[0]?.data.find(isUnderWay);
+  const underWay = underWayOf(pending, listed);
   useEffect(() => {
     const end = () => endMove({ environment, agentId: agent.id, conversationId });
     end();
@@ -63,7 +67,7 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
   };
   const send = (prompt: string) => {
     const text = prompt.trim();
-    if (text && !isBusy) void sendMessage(conversation, text, openConversation(text));
+    if (text && !underWay) void sendMessage(conversation, text, openConversation(text));
   };
   return (
     <>
@@ -81,9 +85,22 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
           onSendAgain={() => void sendAgain(conversation, pending, openConversation(pending.sent.message))}
         />
       )}
-      <Composer agent={agent} conversation={conversation} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
+      <Composer agent={agent} conversation={conversation} firstPrompt={firstPrompt} underWay={underWay} onSend={send} />
     </>
   );
+}
+
+interface UnderWay {
+  /** The same for the whole answer. */
+  key: string;
+  /** Unknown until the message is accepted. */
+  messageId: string | undefined;
+}
+
+/** The answer that the next message has to wait for: one of this page, or one that another window or this one before a reload began. */
+function underWayOf(pending: PendingAnswer | undefined, listed: ListedMessage | undefined): UnderWay | undefined {
+  if (pending && !pending.failure) return { key: pending.sent.key, messageId: pending.messageId };
+  return listed && { key: listed.id, messageId: listed.id };
 }
 
 interface FailureProps {
@@ -248,7 +265,7 @@ interface ComposerProps {
   agent: Agent;
   conversation: Conversation;
   firstPrompt: string | undefined;
-  pending: PendingAnswer | undefined;
+  underWay: UnderWay | undefined;
   onSend: (text: string) => void;
 }
 
@@ -256,7 +273,7 @@ interface ComposerProps {
 const keyOfInputMethod = 229;
 
 /** Stays as it is while the conversation gets its id, so that the cursor keeps its place in what is being typed. */
-function Composer({ agent, conversation, firstPrompt, pending, onSend }: ComposerProps) {
+function Composer({ agent, conversation, firstPrompt, underWay, onSend }: ComposerProps) {
   const text = useDraft(conversation);
   const setText = (draft: string) => setDraft(conversation, draft);
   const { agentId, conversationId } = conversation;
@@ -270,7 +287,7 @@ function Composer({ agent, conversation, firstPrompt, pending, onSend }: Compose
   useEffect(() => begin(), [agentId, conversationId, firstPrompt]);
   const isActive = agent.status === 'active';
   const send = () => {
-    if (!text.trim() || pending) return;
+    if (!text.trim() || underWay) return;
     onSend(text);
     setText('');
   };
@@ -300,8 +317,8 @@ function Composer({ agent, conversation, firstPrompt, pending, onSend }: Compose
             send();
           }}
         />
-        {pending ? (
-          <CancelButton key={pending.sent.key} agent={agent} pending={pending} />
+        {underWay ? (
+          <CancelButton key={underWay.key} agent={agent} underWay={underWay} onCancel={() => box.current?.focus({ preventScroll: true })} />
         ) : (
           <Button type="submit" variant="primary" icon={ArrowUp} aria-label="Send" disabled={!text.trim() || !isActive} />
         )}
@@ -310,17 +327,28 @@ function Composer({ agent, conversation, firstPrompt, pending, onSend }: Compose
   );
 }
 
-function CancelButton({ agent, pending: { messageId } }: { agent: Agent; pending: PendingAnswer }) {
+interface CancelProps {
+  agent: Agent;
+  underWay: UnderWay;
+  /** The button goes with the answer, so the focus has to go before. */
+  onCancel: () => void;
+}
+
+function CancelButton({ agent, underWay: { messageId }, onCancel }: CancelProps) {
   const environment = useEnvironment();
+  const client = useQueryClient();
   const [isBusy, setBusy] = useState(false);
   const cancel = () => {
     if (!messageId) return;
     setBusy(true);
+    onCancel();
     const path = { agent_id: agent.id, message_id: messageId };
-    bodyOf(api(environment).POST('/v1/agents/{agent_id}/messages/{message_id}/cancel', { params: { path } })).catch((cause) => {
-      setBusy(false);
-      notifyFailure(cause);
-    });
+    bodyOf(api(environment).POST('/v1/agents/{agent_id}/messages/{message_id}/cancel', { params: { path } }))
+      .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agent.id] }))
+      .catch((cause) => {
+        setBusy(false);
+        notifyFailure(cause);
+      });
   };
   return <Button icon={Square} aria-label="Cancel the answer" disabled={!messageId} busy={isBusy} onClick={cancel} />;
 }
