@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type PagesWorld, preparePaths, type Visit } from './world.ts';
+import { desktop, type PagesWorld, preparePaths, type Visit } from './world.ts';
 
 export const testActions = (started: () => PagesWorld) =>
   describe('an administrator', () => {
@@ -88,6 +88,17 @@ export const testActions = (started: () => PagesWorld) =>
       await row.getByText(/ · Unknown host name · \d+ ms$/).waitFor();
       await row.getByRole('button', { name: /^Send .* again$/ }).click();
       await announced('The event is sent again.');
+    });
+
+    test.each([390, 480, 560, 768, 1_024])('sees the figures of the credits without a gap, %i wide', async (width) => {
+      await page.setViewportSize({ ...desktop, width });
+      await visit.open('/live/credits');
+      const rights = await page.locator('.figure').evaluateAll((figures) => {
+        const rows = Map.groupBy(figures, (figure) => figure.getBoundingClientRect().top);
+        return [...rows.values()].map((row) => Math.round(Math.max(...row.map((figure) => figure.getBoundingClientRect().right))));
+      });
+      await page.setViewportSize(desktop);
+      expect(new Set(rights).size).toBe(1);
     });
 
     test('sees the day of a change of a template as its catalogue has it, also west of Greenwich', async () => {
