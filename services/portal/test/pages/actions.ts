@@ -101,6 +101,19 @@ export const testActions = (started: () => PagesWorld) =>
       expect(new Set(rights).size).toBe(1);
     });
 
+    test('sees that a list could not be read again, until it is', async () => {
+      await visit.open(paths['webhook'] ?? '');
+      const deliveries = /\/deliveries\?/;
+      const error = { code: 'unavailable', message: 'The service is not available.' };
+      await page.route(deliveries, (route) => route.fulfill({ status: 503, json: { error } }));
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      const failure = page.getByRole('alert').filter({ hasText: 'This list may be out of date. The service is not available.' });
+      await failure.waitFor();
+      await page.unroute(deliveries);
+      await failure.getByRole('button', { name: 'Read it again' }).click();
+      await failure.waitFor({ state: 'detached' });
+    });
+
     test('sees the day of a change of a template as its catalogue has it, also west of Greenwich', async () => {
       const west = await world.visit({ timeZone: 'America/New_York' });
       await west.open(paths['template'] ?? '');

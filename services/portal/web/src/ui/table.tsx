@@ -2,9 +2,10 @@ import { type QueryKey, useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight, ChevronsLeft, Search } from 'lucide-react';
 import { memo, type ReactNode, useDeferredValue, useEffect, useRef, useState } from 'react';
+import { messageOf } from '../api/errors.ts';
 import { keepSameList } from '../api/lists.ts';
 import { Button } from './button.tsx';
-import { Failure, Skeleton } from './feedback.tsx';
+import { Failure, Notice, Skeleton } from './feedback.tsx';
 import { formatNumber, plural } from './format.tsx';
 
 export interface Column<Row> {
@@ -41,20 +42,43 @@ export function Table<Row>(props: TableProps<Row>) {
         <Failure cause={failure} {...(onRetry && { onRetry })} />
       </div>
     );
-  if (rows?.length === 0) return <div className="table-frame">{empty}</div>;
+  const hasActions = actions !== undefined;
   return (
-    <div className="table-frame" aria-busy={!rows || isLoading || undefined}>
-      <table className="table" role="table" aria-label={label}>
-        <TableHead columns={columns} hasActions={actions !== undefined} />
-        <tbody role="rowgroup">
-          {rows
-            ? rows.map((row) => <TableRow key={rowKey(row)} row={row} columns={columns} actions={actions} linked={linked} />)
-            : Array.from({ length: skeletonRows }, (_, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the rows are alike.
-                <SkeletonRow key={index} columns={columns} hasActions={actions !== undefined} />
-              ))}
-        </tbody>
-      </table>
+    <>
+      {failure !== undefined && failure !== null && <OldRows cause={failure} onRetry={onRetry} />}
+      <div className="table-frame" aria-busy={!rows || isLoading || undefined}>
+        {rows?.length === 0 ? (
+          empty
+        ) : (
+          <table className="table" role="table" aria-label={label}>
+            <TableHead columns={columns} hasActions={hasActions} />
+            <tbody role="rowgroup">
+              {rows
+                ? rows.map((row) => <TableRow key={rowKey(row)} row={row} columns={columns} actions={actions} linked={linked} />)
+                : Array.from({ length: skeletonRows }, (_, index) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: the rows are alike.
+                    <SkeletonRow key={index} columns={columns} hasActions={hasActions} />
+                  ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Says that the rows are those of before, since they could not be read again. */
+function OldRows({ cause, onRetry }: { cause: unknown; onRetry: (() => void) | undefined }) {
+  return (
+    <div className="table-notice">
+      <Notice tone="danger">
+        This list may be out of date. {messageOf(cause)}{' '}
+        {onRetry && (
+          <button type="button" className="link" onClick={onRetry}>
+            Read it again
+          </button>
+        )}
+      </Notice>
     </div>
   );
 }
