@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { desktop, type PagesWorld, preparePaths, type Visit } from './world.ts';
+import { api, desktop, isReadOfOneWebhook, type Json, type PagesWorld, preparePaths, rewrite, type Visit } from './world.ts';
 
 export const testActions = (started: () => PagesWorld) =>
   describe('an administrator', () => {
@@ -99,6 +99,17 @@ export const testActions = (started: () => PagesWorld) =>
       });
       await page.setViewportSize(desktop);
       expect(new Set(rights).size).toBe(1);
+    });
+
+    test('sees why a webhook may have been disabled', async () => {
+      await rewrite(page, (body, url) =>
+        isReadOfOneWebhook(url)
+          ? { ...body, data: (body as { data: Json[] }).data.map((one) => ({ ...one, active: false, status: 'disabled' })) }
+          : body,
+      );
+      await visit.open(paths['webhook'] ?? '');
+      await page.unroute(api);
+      await page.getByRole('alert').getByText('failed for seven days, or your server answered 410 Gone').waitFor();
     });
 
     test('sees that a list could not be read again, until it is', async () => {

@@ -81,11 +81,14 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
     >
       <div className="stack loose">
         {webhook.status === 'disabled' && (
-          <Notice tone="danger">It failed for seven days and was disabled. Edit it and switch it on when your server is back.</Notice>
+          <Notice tone="danger">
+            It was disabled: its deliveries failed for seven days, or your server answered 410 Gone. Edit it and switch it on when your
+            server is back.
+          </Notice>
         )}
         {webhook.status === 'failing' && (
           <Notice tone="warning">
-            Deliveries fail since <Time iso={webhook.failing_since} />.
+            Deliveries have failed since <Time iso={webhook.failing_since} />.
           </Notice>
         )}
         <ul className="chips" aria-label="Events">
