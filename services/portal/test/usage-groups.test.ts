@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fillDays, type UsagePage, usageSpec } from '../web/src/pages/credits/usage-groups.ts';
+import { dayLabel, fillDays, type UsagePage, usageSpec } from '../web/src/pages/credits/usage-groups.ts';
 
 const now = Date.parse('2026-03-02T10:00:00Z');
 const group = (date: string) => ({ date, total_credits: 5, query_count: 1, breakdown_by_model: { Fast: 5 } });
@@ -34,4 +34,9 @@ test('agents of the same name have a bar each', () => {
     false,
   ) as { data: { values: { label: string }[] } };
   expect(data.values.map(({ label }) => label)).toEqual(['Sales', 'Sales (2)', 'Sales (3)', 'Sales (3)']);
+});
+
+test('the same day of two years has two labels', () => {
+  expect(dayLabel('2026-03-01', now)).not.toContain('26');
+  expect(dayLabel('2025-03-01', now)).toContain('2025');
 });

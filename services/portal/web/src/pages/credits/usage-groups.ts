@@ -77,7 +77,10 @@ export function usageSpec(rows: { label: string; breakdown: Record<string, numbe
 }
 
 const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const dayOfYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
 const shortMonth = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
-export const dayLabel = (date: string): string => shortDay.format(new Date(date));
+/** A day of another year has its year, since a range may have several. */
+export const dayLabel = (date: string, now = Date.now()): string =>
+  (date.slice(0, 4) === isoDay(now).slice(0, 4) ? shortDay : dayOfYear).format(new Date(date));
 export const monthLabel = (date: string): string => shortMonth.format(new Date(date));
