@@ -104,6 +104,42 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       startMs,
     );
 
+    test('have links to their own footnotes', async () => {
+      const { page, close } = await world.visit();
+      const text = (name: string) => `A claim[^1].\n\n[^1]: The note of the ${name}.`;
+      await answerWith(page, [text('first'), text('second')]);
+      await page.goto(chatPath);
+      const answer = page.getByRole('article', { name: 'Answer' }).filter({ hasText: 'The note of the second.' });
+      const links = answer.locator('.prose a');
+      await links.first().waitFor();
+      expect(await links.evaluateAll((all) => all.map((link) => [link.getAttribute('target'), link.getAttribute('href')?.at(0)]))).toEqual([
+        [null, '#'],
+        [null, '#'],
+      ]);
+      await links.first().click();
+      expect(await page.locator(':target').innerText()).toContain('The note of the second.');
+      await close();
+    });
+
+    test('have paragraphs that are read in their own direction', async () => {
+      const { page, close } = await world.visit();
+      await answerWith(page, ['مرحبا بكم في هذا الجواب.\n\nAn English paragraph.']);
+      await page.goto(chatPath);
+      // Not the text that stands there until the renderer has been loaded.
+      const paragraphs = page.locator('.prose:not(.plain) p');
+      const [first, second] = [paragraphs.nth(0), paragraphs.nth(1)];
+      await second.waitFor();
+      const edges = (text: typeof first) =>
+        text.evaluate((element) => {
+          const range = element.ownerDocument.createRange();
+          range.selectNodeContents(element);
+          const [inner, outer] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+          return { left: Math.round(inner.left - outer.left), right: Math.round(outer.right - inner.right) };
+        });
+      expect([await edges(first), await edges(second)]).toMatchObject([{ right: 0 }, { left: 0 }]);
+      await close();
+    });
+
     test(
       'run no script and load nothing',
       async () => {

@@ -1,4 +1,4 @@
-import { type ComponentProps, lazy, memo, Suspense } from 'react';
+import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useId } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize';
 import remarkGfm from 'remark-gfm';
@@ -10,16 +10,27 @@ const Chart = lazy(() => import('./chart.tsx'));
 /** Pictures would load something from elsewhere, and inputs are of task lists only. */
 const schema = {
   ...defaultSchema,
+  // Ids are of footnotes only, and have a prefix of their answer.
+  clobberPrefix: '',
   tagNames: (defaultSchema.tagNames ?? []).filter((name) => !['img', 'picture', 'source', 'details', 'summary'].includes(name)),
   attributes: { ...defaultSchema.attributes, code: [['className', /^language-[\w-]{1,40}$/]] as [string, RegExp][] },
 };
 
+/** An answer may have texts of several directions. */
+const inOwnDirection = (Tag: 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6') =>
+  function Directed({ children }: { children?: ReactNode }) {
+    return <Tag dir="auto">{children}</Tag>;
+  };
+
 const components: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-      {children}
-    </a>
-  ),
+  a: ({ href, children }) => <AnswerLink href={href}>{children}</AnswerLink>,
+  p: inOwnDirection('p'),
+  h1: inOwnDirection('h1'),
+  h2: inOwnDirection('h2'),
+  h3: inOwnDirection('h3'),
+  h4: inOwnDirection('h4'),
+  h5: inOwnDirection('h5'),
+  h6: inOwnDirection('h6'),
   table: ({ children }) => (
     <div className="table-scroll" tabIndex={0} role="region" aria-label="Table">
       <table>{children}</table>
@@ -27,6 +38,16 @@ const components: Components = {
   ),
   pre: ({ children }) => <Fence>{children}</Fence>,
 };
+
+/** A link to a footnote stays on the page. */
+function AnswerLink({ href, children }: ComponentProps<'a'>) {
+  if (href?.startsWith('#')) return <a href={href}>{children}</a>;
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+      {children}
+    </a>
+  );
+}
 
 function Fence({ children }: ComponentProps<'pre'>) {
   const { className = '', children: text = '' } =
@@ -62,6 +83,7 @@ function parseSpec(code: string): unknown {
 /** Markdown of a model: no raw HTML, no pictures, and links that say nothing to their targets. A text that is costly to parse is shown as it is. */
 // biome-ignore lint/style/noDefaultExport: React.lazy loads the default export.
 export default memo(function Markdown({ text }: { text: string }) {
+  const id = useId();
   if (isCostly(text))
     return (
       <div className="prose plain" dir="auto">
@@ -70,7 +92,12 @@ export default memo(function Markdown({ text }: { text: string }) {
     );
   return (
     <div className="prose" dir="auto">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[[rehypeSanitize, schema]]} components={components}>
+      <ReactMarkdown
+        remarkPlugins={[remarkGfm]}
+        remarkRehypeOptions={{ clobberPrefix: `footnote-${id}-` }}
+        rehypePlugins={[[rehypeSanitize, schema]]}
+        components={components}
+      >
         {text}
       </ReactMarkdown>
     </div>
