@@ -159,6 +159,7 @@ export const testManyRows = (started: () => PagesWorld) =>
       const rows = visit.page.getByRole('table', { name: 'Usage by day' }).getByRole('row');
       await rows.nth(1).waitFor();
       expect(await rows.count()).toBe(1 + 366);
+      await visit.page.getByText('The chart has the last 62 days. The table has all of them.').waitFor();
       expect(visit.problems).toEqual([]);
     });
 

@@ -147,17 +147,16 @@ interface ViewProps {
 
 function UsageView({ page, isLoading, grouping, label }: ViewProps) {
   const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page, maxTimes) : page.data), [page, grouping]);
-  const spec = useMemo(() => {
-    const isTime = isPeriod(grouping);
-    const bars = isTime ? rows?.slice(-maxTimes) : rows?.slice(0, maxBars);
-    return (
+  const bars = useMemo(() => (isPeriod(grouping) ? rows?.slice(-maxTimes) : rows?.slice(0, maxBars)), [rows, grouping]);
+  const spec = useMemo(
+    () =>
       bars &&
       usageSpec(
         bars.map((row) => ({ label: label(row), breakdown: row.breakdown_by_model })),
-        isTime,
-      )
-    );
-  }, [rows, grouping, label]);
+        isPeriod(grouping),
+      ),
+    [bars, grouping, label],
+  );
   const used = page?.data.filter(({ query_count: count }) => count > 0);
   return (
     <>
@@ -166,6 +165,11 @@ function UsageView({ page, isLoading, grouping, label }: ViewProps) {
           {page ? `${plural(page.meta.total_credits, 'credit')} in ${plural(page.meta.total_queries, 'answer')}` : 'Reading the usage'}
         </p>
         {spec && page && page.meta.total_queries > 0 && <LazyChart spec={spec} label={`Credits by ${grouping}`} />}
+        {bars && page && isCut(page, bars) && (
+          <p className="muted small">
+            The chart has the {isPeriod(grouping) ? 'last' : 'first'} {plural(bars.length, grouping)}. The table has all of them.
+          </p>
+        )}
         {page?.meta.total_queries === 0 && (
           <div className="chart">
             <Empty icon={ChartColumn} title="No usage in this time">
@@ -188,6 +192,10 @@ function UsageView({ page, isLoading, grouping, label }: ViewProps) {
     </>
   );
 }
+
+/** True if bars are missing in the chart. Those of days without usage are no groups of the page. */
+const isCut = ({ data, meta: { date_range: range } }: UsagePage, bars: readonly UsageGroup[]): boolean =>
+  data.some(({ date }) => date !== undefined && date < (bars[0]?.date ?? range.from)) || data.length > bars.length;
 
 const columnsOf = (grouping: Grouping, label: (row: UsageGroup) => string): Column<UsageGroup>[] => [
   {
