@@ -218,6 +218,23 @@ export const testChanges = (started: () => PagesWorld) =>
       await own.close();
     });
 
+    test('that has begun outlives a click beside its dialog', async () => {
+      await visit.open('/live/webhooks');
+      const open = page.getByRole('button', { name: 'Add a webhook' }).first();
+      const clickBeside = () => page.mouse.click(5, 5);
+      await open.click();
+      await dialog().waitFor();
+      await clickBeside();
+      await dialog().waitFor({ state: 'detached' });
+      await open.click();
+      await dialog().getByLabel('Address').fill('https://hooks.example.com/typed');
+      await clickBeside();
+      await settle(page);
+      expect(await dialog().getByLabel('Address').inputValue()).toBe('https://hooks.example.com/typed');
+      await page.keyboard.press('Escape');
+      await dialog().waitFor({ state: 'detached' });
+    });
+
     test('that shows a secret closes by its button only', async () => {
       await visit.open('/live/keys');
       await page.getByRole('button', { name: 'Create a key' }).first().click();

@@ -1,7 +1,7 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
 import * as RadixMenu from '@radix-ui/react-dropdown-menu';
 import { Ellipsis, type LucideIcon, X } from 'lucide-react';
-import { createContext, type ReactNode, useContext } from 'react';
+import { createContext, type ReactNode, useContext, useRef } from 'react';
 import { Button, CopyButton } from './button.tsx';
 import { TextField, useApiForm } from './form.tsx';
 
@@ -33,6 +33,7 @@ function returnFocus(event: Event) {
  * security policy refuses; the style sheet keeps the page still instead.
  */
 export function Dialog({ title, description, onClose, busy = false, closesByButton, wide, children }: DialogProps) {
+  const hasInput = useRef(false);
   return (
     <RadixDialog.Root open onOpenChange={() => !busy && !closesByButton && onClose()}>
       <RadixDialog.Portal>
@@ -40,6 +41,9 @@ export function Dialog({ title, description, onClose, busy = false, closesByButt
         <RadixDialog.Content
           className={wide ? 'dialog wide' : 'dialog'}
           onCloseAutoFocus={returnFocus}
+          onInput={() => void (hasInput.current = true)}
+          // A click beside the dialog may be a slip, and would lose what was typed.
+          onPointerDownOutside={(event) => hasInput.current && event.preventDefault()}
           {...(!description && { 'aria-describedby': undefined })}
         >
           <div className="dialog-head">
