@@ -248,6 +248,17 @@ export const testChat = (started: () => PagesWorld) =>
       expect(await box().inputValue()).toBe('こんにちは');
     });
 
+    test('gives the text of a question that was refused back', async () => {
+      const error = { code: 'insufficient_credits', message: 'No credits are left.' };
+      await page.route(stream, (route) => route.fulfill({ status: 402, json: { error } }));
+      await ask('How many orders do we have in all?');
+      await page.getByText(error.message).waitFor();
+      expect(await box().inputValue()).toBe('');
+      await page.getByRole('button', { name: 'dismiss' }).click();
+      await page.getByText(error.message).waitFor({ state: 'detached' });
+      expect(await box().inputValue()).toBe('How many orders do we have in all?');
+    });
+
     test('gives a question that was refused another key', async () => {
       const questions: Question[] = [];
       await page.route(stream, async (route) => {

@@ -96,7 +96,13 @@ function move(before: string, after: string, answer: PendingAnswer, isShown: boo
 /** To be called when the page of a conversation appears, and when it is left. */
 export const endMove = (conversation: Conversation): void => void (moved.delete(ownKeyOf(conversation)) && changed());
 
-export const dismissFailure = (conversation: Conversation) => set(keyOf(conversation), undefined);
+/** A message that was not accepted is in no list of messages, so its text goes back to where it was typed. */
+export function dismissFailure(conversation: Conversation): void {
+  const key = keyOf(conversation);
+  const failed = answers.get(key);
+  if (failed && failed.messageId === undefined && !drafts.has(key)) drafts.set(key, failed.sent.message);
+  set(key, undefined);
+}
 
 /** Gets the id of a new conversation as soon as there is one. True if its page is shown, and changes to that id. */
 type OnConversation = (id: string) => boolean;
