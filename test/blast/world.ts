@@ -16,7 +16,7 @@ import {
 } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 
-export interface BlastTenant {
+interface BlastTenant {
   readonly organizationId: string;
   readonly userId: string;
   readonly key: string;
@@ -48,7 +48,7 @@ export interface BlastWorld {
   stop(): Promise<void>;
 }
 
-export interface Operators {
+interface Operators {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;
   readonly agents: Client<'agents'>;

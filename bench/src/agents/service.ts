@@ -14,7 +14,7 @@ const secret = 'a-service-secret-for-the-benchmark-alone';
 const tenant = { organizationId: 'org_01jz0000000000000000000000', environment: 'live' } as const;
 const startLimitMs = 30_000;
 
-export interface Listing {
+interface Listing {
   readonly names: readonly string[];
   readonly total: number;
   readonly nextCursor: string;

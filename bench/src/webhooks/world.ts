@@ -17,13 +17,13 @@ const maxEventsPerCall = 200;
 const maxOutstanding = 1_500;
 const floorAtOnce = 256;
 
-export interface Counts {
+interface Counts {
   fast: number;
   hanging: number;
   latenciesMs: number[];
 }
 
-export interface Drive {
+interface Drive {
   seconds: number;
   /** Events also go to receivers that hang, one in ten. */
   hanging: boolean;

@@ -2,7 +2,6 @@ import { type MakeDatabase, openCompany } from './companies.ts';
 import { evaluate, type Score, sumOf } from './evaluate.ts';
 import type { Part } from './questions.ts';
 
-export type { Score } from './evaluate.ts';
 export { floors } from './floors.ts';
 export type { Part } from './questions.ts';
 

@@ -183,7 +183,7 @@ function namesAt(text: string, at: number): { names: string[]; end: number } | u
 }
 
 /** The parts of `sales."Order lines"`. */
-export const partsOf = (written: string): string[] => [...written.matchAll(new RegExp(part, 'g'))].map(([one]) => unquoted(one));
+const partsOf = (written: string): string[] => [...written.matchAll(new RegExp(part, 'g'))].map(([one]) => unquoted(one));
 
 const unquoted = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name);
 

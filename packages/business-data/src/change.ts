@@ -3,7 +3,7 @@ import { isExact } from './results.ts';
 import { type Catalog, type CatalogColumn, type CatalogEffect, quote, storedType } from './scope/catalog.ts';
 import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 
-export interface ChangeRow {
+interface ChangeRow {
   /** The whole primary key of the row; not for an insert. */
   readonly key?: Readonly<Record<string, unknown>> | undefined;
   /** The columns to set; not for a delete. */

@@ -9,7 +9,7 @@ interface AnyOperation {
 /** The paths of the API that have this method. */
 export type PathOf<M extends Method> = { [P in keyof paths]: paths[P][M] extends AnyOperation ? P : never }[keyof paths];
 
-export type OperationOf<P extends keyof paths, M extends Method> = paths[P][M];
+type OperationOf<P extends keyof paths, M extends Method> = paths[P][M];
 
 type Parameters<O, In extends string> = O extends { parameters: infer All }
   ? In extends keyof All

@@ -1,3 +1,3 @@
 export type { ChatRequest, ModelReply } from './reply.ts';
 export { type ModelRule, scriptOf } from './rules.ts';
-export { type ModelScript, type ScriptedModel, scriptedModel } from './server.ts';
+export { type ScriptedModel, scriptedModel } from './server.ts';

@@ -8,7 +8,7 @@ export interface Semaphore {
   readonly waiting: number;
 }
 
-export interface Wait {
+interface Wait {
   /** A caller that waits longer is rejected with a `SemaphoreError`. Without it only the signal ends the wait. */
   readonly limitMs?: number | undefined;
   /** A waiting caller whose signal is aborted is rejected with the signal's reason. */

@@ -19,7 +19,7 @@ export interface AttemptKey {
 
 export type BegunAnswer = NonNullable<Awaited<ReturnType<Agents['beginAnswer']>>['results'][number]['begun']>;
 type Completion = ItemOf<'completeAnswer'> & AttemptOf;
-export type Failure = ItemOf<'failAnswer'> & AttemptOf;
+type Failure = ItemOf<'failAnswer'> & AttemptOf;
 
 interface AttemptOf {
   answer: AttemptKey;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 const START = Date.UTC(2026, 0, 20, 7);
 const DAY_MS = 86_400_000;
 
-export interface Use {
+interface Use {
   userId: string;
   agentId: string;
   agentName: string;

@@ -165,7 +165,7 @@ function isSameTable(one: string, other: string): boolean {
   return a?.table === b?.table && a?.schema === b?.schema;
 }
 
-export type TemplateFile = z.output<typeof templateFile>;
+type TemplateFile = z.output<typeof templateFile>;
 
 /** The definition of the template's agents is the file without what describes the template itself. */
 const toTemplate = (file: TemplateFile): Template => ({

@@ -69,7 +69,7 @@ function bestOf({ name }: Table, data: Data): Candidate[] {
     : [];
 }
 
-export const rowsOf = (base: Table): Omit<Candidate, 'tiles'> => ({ base, quantity: undefined, operation: undefined, conditions: [] });
+const rowsOf = (base: Table): Omit<Candidate, 'tiles'> => ({ base, quantity: undefined, operation: undefined, conditions: [] });
 
 /** The candidates of a term of business, one for each of its sources that the schema has. */
 export function candidatesOfConcept(concept: Concept, at: number, { schema, index }: Data): Candidate[] {

@@ -101,16 +101,6 @@ export function stemsOfName(name: string): readonly string[] {
 /** A name of the data as a reader would say it. */
 export const spoken = (name: string): string => name.replaceAll(/[_.]/g, ' ');
 
-/** The index at which these stems follow each other, or -1. */
-function indexOfStems(words: readonly Word[], stems: readonly string[]): number {
-  for (let start = 0; start + stems.length <= words.length; start += 1)
-    if (stems.every((stem, index) => words[start + index]?.stem === stem)) return start;
-  return -1;
-}
-
-export const has = (words: readonly Word[], ...phrases: readonly string[]): boolean =>
-  phrases.some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
-
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
 const irregular = new Map(

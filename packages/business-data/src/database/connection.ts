@@ -3,7 +3,7 @@ import type { PoolConfig } from 'pg';
 import { DataFailure } from '../failure.ts';
 import { guardedSockets, requireReachable } from './guarded-socket.ts';
 
-export interface TlsSettings {
+interface TlsSettings {
   /**
    * `verify` checks certificate and host name (the default), `verify-ca` checks only the certificate, against `ca`; `require` only
    * encrypts, `off` sends everything in clear.

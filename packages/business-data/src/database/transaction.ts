@@ -18,7 +18,7 @@ export interface Limits {
 export type Access = 'read only' | 'read write';
 
 /** Runs one statement of a transaction and returns its rows up to the limits. Rejects when the database refuses it. */
-export type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
+type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
 
 /** A database in which statements run, as one account or role. */
 export interface Transactions {

@@ -135,7 +135,7 @@ async function readState(client: ClientBase, name: string): Promise<RoleState> {
   return state;
 }
 
-export interface RightsDiff {
+interface RightsDiff {
   /** Rights that the role does not have yet. */
   readonly missing: readonly Right[];
   /** The role has other rights, memberships or attributes. */

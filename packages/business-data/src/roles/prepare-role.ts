@@ -15,7 +15,7 @@ export interface RoleLogin extends Login {
 }
 
 /** `reason`: why the role cannot be used; undefined when it can. */
-export interface PreparationResult {
+interface PreparationResult {
   readonly reason: string | undefined;
   /** The obstacle is temporary, such as a lock or a time limit. */
   readonly isTemporary: boolean;

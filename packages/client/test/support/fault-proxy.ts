@@ -7,13 +7,13 @@ import type { DocumentedAnswers } from '@agent-service/testkit';
  * A fault of one request. `lost-answer`: the gateway carries it out and the connection ends, or a proxy answers with a status. `cut`: a part of the answer, and then the end. `headers`: the
  * gateway's answer with further headers, or with its limits used up for a number of seconds.
  */
-export type Fault =
+type Fault =
   | { readonly kind: 'headers'; readonly set?: Readonly<Record<string, string>>; readonly usedUp?: number }
   | { readonly kind: 'lost-answer'; readonly status?: number }
   | { readonly kind: 'cut'; readonly afterText: string }
   | { readonly kind: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Readonly<Record<string, string>> };
 
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];

@@ -17,9 +17,9 @@ export type ChatMessage =
   | { readonly role: 'calls'; readonly content: string; readonly reasoning: string; readonly calls: readonly SentCall[] }
   | { readonly role: 'results'; readonly results: readonly ToolResult[] };
 
-export type SentCall = Omit<ToolCall, 'arguments'> & { readonly input: Readonly<Record<string, unknown>> };
+type SentCall = Omit<ToolCall, 'arguments'> & { readonly input: Readonly<Record<string, unknown>> };
 
-export interface ToolResult {
+interface ToolResult {
   readonly callId: string;
   readonly content: string;
   readonly isError: boolean;

@@ -152,7 +152,7 @@ export function faultOf(cause: unknown): Fault {
 const maxReasonLength = 300;
 
 /** For operators: the kind of failure, without the message's content. */
-export function reasonOf(cause: unknown): string {
+function reasonOf(cause: unknown): string {
   if (cause instanceof ServiceError) {
     const { details } = (cause.cause ?? {}) as { details?: unknown };
     const transport = cause.code === 'internal' && typeof details === 'string' ? ` (${details})` : '';

@@ -53,7 +53,7 @@ export function steadyLoad(perSecond: number, send: (index: number) => Promise<v
 }
 
 /** The value below which this share (0 to 1) of the values lies. */
-export function percentile(values: readonly number[], share: number): number {
+function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

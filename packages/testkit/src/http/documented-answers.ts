@@ -3,14 +3,14 @@ import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type ReceivedResponse, type SentRequest, send } from './send.ts';
 
-export interface Media {
+interface Media {
   readonly schema?: object;
   readonly 'x-itemSchema'?: { readonly oneOf: readonly { readonly properties: { readonly event: { readonly const: string } } }[] };
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value?: unknown; readonly $ref?: string }>>;
 }
 
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
@@ -21,7 +21,7 @@ export interface OpenApi {
   readonly components: { readonly examples: Readonly<Record<string, { readonly value: unknown }>> };
 }
 
-export interface CheckedAnswer {
+interface CheckedAnswer {
   readonly method: string;
   readonly path: string;
   readonly status: number;

@@ -23,7 +23,7 @@ import type { AttemptInput } from './store/sql.ts';
 const batchItems = 200;
 
 /** An accepted answer, which its caller waits for from now on. */
-export interface StartedAnswer {
+interface StartedAnswer {
   readonly answerId: string;
   readonly conversationId: string;
   readonly createdAt: number;

@@ -8,7 +8,7 @@ import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
 
 /** How many answers a tenant may have, and for how long. */
-export interface AnswerLimits {
+interface AnswerLimits {
   readonly inFlight: number;
   readonly waiting: number;
   readonly deadlineMs: number;
@@ -102,7 +102,7 @@ export const createRetryQueue = <Item extends AnswerKey>(
 
 export type Outcome = 'completed' | 'failed' | 'cancelled';
 
-export interface AnswerMetrics {
+interface AnswerMetrics {
   countAcceptance(): void;
   /** Counts answers that began for waiting workers, without a job. */
   countAssignments(count: number): void;
@@ -163,7 +163,7 @@ type Queue = { readonly apart: boolean };
 type QueuedKey = JobKey & Queue;
 
 /** An answer that a worker is to begin. */
-export interface Dispatched extends QueuedKey {
+interface Dispatched extends QueuedKey {
   readonly priority: number;
   readonly traceparent: string;
   /** It may share its process with others that have lost one lease. */
@@ -171,7 +171,7 @@ export interface Dispatched extends QueuedKey {
 }
 
 /** A page of the jobs that wait in a queue. */
-export interface JobPage {
+interface JobPage {
   readonly jobs: readonly QueuedKey[];
   /** Undefined after the last page. */
   readonly next: string | undefined;

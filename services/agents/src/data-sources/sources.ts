@@ -223,7 +223,7 @@ export function addressOf({ url }: Pick<DataSourceConnection, 'url'>) {
   };
 }
 
-export type AddressDifference = 'none' | 'port' | 'server';
+type AddressDifference = 'none' | 'port' | 'server';
 
 function compareAddresses(one: DataSourceConnection, other: DataSourceConnection): AddressDifference {
   const [a, b] = [addressOf(one), addressOf(other)];

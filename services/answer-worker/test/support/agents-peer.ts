@@ -7,13 +7,13 @@ type Methods = Implementation<'agents'>;
 type Requested<Name extends keyof Methods> = Parameters<Methods[Name]['handle']>[0];
 type ResponseOf<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handle']>>;
 
-export type BeginItem = Requested<'beginAnswer'>['items'][number];
+type BeginItem = Requested<'beginAnswer'>['items'][number];
 type CompleteItem = Requested<'completeAnswer'>['items'][number];
 type FailItem = Requested<'failAnswer'>['items'][number];
 export type Offer = Requested<'waitForAnswers'>;
-export type Step = Requested<'authorizeStep'>;
-export type FinishedStep = Requested<'finishStep'>;
-export type Attempt = Requested<'renewLeases'>['answers'][number];
+type Step = Requested<'authorizeStep'>;
+type FinishedStep = Requested<'finishStep'>;
+type Attempt = Requested<'renewLeases'>['answers'][number];
 type Begun = NonNullable<NonNullable<ResponseOf<'beginAnswer'>['results']>[number]['begun']>;
 
 /** The results of `agents` for each item; a code is a refusal. May throw for the whole call. */

@@ -116,7 +116,7 @@ export interface Allocation {
   updatedAt: number;
 }
 
-export type Success =
+type Success =
   | { ok: true; kind: 'hold'; amount: number }
   | { ok: true; kind: 'settle'; charge: number }
   | { ok: true; kind: 'release'; released: number }

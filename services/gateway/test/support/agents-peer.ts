@@ -8,7 +8,7 @@ type Sent<Name extends keyof Methods> = Parameters<RpcOf<'agents', Name>['handle
 type Answered<Name extends keyof Methods> = Awaited<ReturnType<RpcOf<'agents', Name>['handle']>>;
 export type StartItem = Sent<'startAnswer'>['items'][number];
 export type StartResult = NonNullable<Answered<'startAnswer'>['results']>[number];
-export type AnswerState = NonNullable<Answered<'readAnswers'>['results']>[number];
+type AnswerState = NonNullable<Answered<'readAnswers'>['results']>[number];
 export type AnswerMessage = Extract<Reply, { kind: 'ended' }>['message'];
 
 const at = '2026-01-31T10:00:00.000Z';

@@ -1,6 +1,6 @@
 import { request as open } from 'node:http';
 
-export interface ServerSentEvent {
+interface ServerSentEvent {
   readonly event: string;
   /** Absent where the stream has no ids. */
   readonly id?: string;

@@ -21,7 +21,7 @@ export interface Organization {
   readonly keys: { readonly live: string; readonly test: string };
 }
 
-export interface Sent {
+interface Sent {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }

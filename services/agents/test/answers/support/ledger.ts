@@ -3,7 +3,7 @@ import { type Client, ServiceError } from '@agent-service/contracts';
 type TenantMessage = { organizationId?: string | undefined; environment?: string | undefined } | null | undefined;
 type Request<Method extends keyof Client<'credits'>> = Parameters<Client<'credits'>[Method]>[0];
 
-export interface LedgerHold {
+interface LedgerHold {
   organizationId: string;
   state: 'open' | 'settled' | 'released' | 'void';
   deadline: number;
@@ -13,7 +13,7 @@ export interface LedgerHold {
 }
 
 /** How the ledger behaves: `lost` does what it is asked and then fails to say so. */
-export type LedgerMood = 'well' | 'away' | 'lost';
+type LedgerMood = 'well' | 'away' | 'lost';
 
 /** A peer that keeps holds as credits does, counts, and can be made to fail. */
 export interface ScriptedLedger {

@@ -155,7 +155,7 @@ export function SecretDialog({ title, description, secrets, onClose }: SecretPro
   );
 }
 
-export interface MenuItem {
+interface MenuItem {
   label: string;
   icon: LucideIcon;
   onSelect: () => void;

@@ -5,7 +5,7 @@ import { isRefusal, messageOf } from '../../api/errors.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 
-export interface AnswerStep {
+interface AnswerStep {
   name: string;
   detail: string;
   rows: number;
