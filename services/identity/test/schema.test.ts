@@ -1,7 +1,4 @@
-import { migrate } from '@agent-service/store';
-import { schemaDifference } from '@agent-service/store/entities';
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
-import { type MigratedSchema, openMigratedSchema } from '@agent-service/testkit/schema';
+import { type MigratedSchema, migratedSchema, tablesOfStore } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { portalEntities } from '../src/portal/store/entities.ts';
 import { invitationStatements } from '../src/portal/store/invitations.ts';
@@ -21,7 +18,6 @@ import { migrations } from '../src/store/migrations/index.ts';
 import { signingKeyStatements } from '../src/store/signing-keys.ts';
 import { userStatements } from '../src/store/users.ts';
 
-const schema = 'identity';
 const entities = [...coreEntities, ...portalEntities];
 /** Entities hold the ids of other tables as plain columns, which is how the code reads and writes them. */
 const foreignKeys = [
@@ -37,32 +33,21 @@ const foreignKeys = [
   'users_organization_id_fkey',
 ];
 
-let database: TestDatabase;
 let migrated: MigratedSchema;
 beforeAll(async () => {
-  database = await testDatabase();
-  await migrate({ url: database.url, schema, migrations });
-  migrated = await openMigratedSchema(database.url, schema);
-}, 30_000);
-afterAll(async () => {
-  await migrated?.end();
-  await database?.drop();
-});
+  migrated = await migratedSchema({ schema: 'identity', migrations, entities });
+}, 60_000);
+afterAll(() => migrated?.drop());
 
 test('entities describe the schema that the migrations make', async () => {
-  const difference = await schemaDifference({ url: database.url, schema, entities });
+  const difference = await migrated.difference();
   const statements = difference.split('\n').filter((line) => line !== '');
   const dropped = statements.map((statement) => /^alter table .* drop constraint "(\w+)";$/.exec(statement)?.[1] ?? statement);
   expect(dropped.sort()).toEqual(foreignKeys);
 });
 
 test('every table has an entity or is of packages/store', async () => {
-  expect(await migrated.tablesWithout(entities.map(({ meta }) => meta.tableName))).toEqual([
-    'dead_letters',
-    'idempotency_records',
-    'migrations',
-    'outbox',
-  ]);
+  expect(await migrated.tablesWithoutEntity()).toEqual(tablesOfStore);
 });
 
 test('every listed statement prepares against the migrated schema', async () => {
