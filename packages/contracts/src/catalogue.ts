@@ -76,15 +76,10 @@ export const serviceNames = Object.keys(definitions) as ServiceName[];
 const defaultTimeoutMs = 5_000;
 
 const all = readProtos(protos);
-const loaded = new Map<ServiceName, LoadedService>();
+const loaded = new Map<ServiceName, ServiceDefinition>();
 
-interface LoadedService {
-  /** Every method that the service serves. */
-  readonly service: ServiceDefinition;
-}
-
-/** The proto of a service, which each process loads once. */
-export function loadService(name: ServiceName): LoadedService {
+/** Every method that a service serves, by its proto, which each process loads once. */
+export function loadService(name: ServiceName): ServiceDefinition {
   const known = loaded.get(name) ?? load(name);
   loaded.set(name, known);
   return known;
@@ -93,9 +88,9 @@ export function loadService(name: ServiceName): LoadedService {
 /** How long a call of this method may take, unless the caller says. */
 export const timeoutOf = (name: ServiceName, method: string): number => definitions[name].timeoutsMs?.[method] ?? defaultTimeoutMs;
 
-function load(name: ServiceName): LoadedService {
+function load(name: ServiceName): ServiceDefinition {
   const { service, outbox } = definitions[name];
-  return { service: { ...definitionOf(service), ...(outbox && definitionOf('OutboxService')) } };
+  return { ...definitionOf(service), ...(outbox && definitionOf('OutboxService')) };
 }
 
 const definitionOf = (service: string): ServiceDefinition => describeService(all, `agentservice.v1.${service}`);

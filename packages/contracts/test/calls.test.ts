@@ -44,7 +44,7 @@ let cancelled: Promise<void>;
 
 /** A peer that shows what arrives; methods that are not looked at answer empty. */
 function peerImplementation(): Implementation<'identity'> {
-  const names = Object.keys(loadService('identity').service).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const names = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
   const rest = Object.fromEntries(names.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));
   const noticed = Promise.withResolvers<void>();
   cancelled = noticed.promise;
@@ -204,7 +204,7 @@ class RawCaller {
 }
 
 const bodyOf = (name: string, request: object): Buffer => {
-  const methods = loadService('identity').service as unknown as Record<string, { requestSerialize: (value: object) => Buffer }>;
+  const methods = loadService('identity') as unknown as Record<string, { requestSerialize: (value: object) => Buffer }>;
   return methods[name]?.requestSerialize(request) ?? Buffer.alloc(0);
 };
 const updateBody = bodyOf('UpdateUser', { userId: 'x' });

@@ -27,7 +27,7 @@ interface TestReplica {
 
 async function replica(): Promise<TestReplica> {
   const calls: string[] = [];
-  const names = Object.keys(loadService('credits').service).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const names = Object.keys(loadService('credits')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
   const note = (name: string) => async () => {
     calls.push(name);
     return {};

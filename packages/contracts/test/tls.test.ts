@@ -34,7 +34,7 @@ async function writeCertificate({ cert, key }: TestCertificate) {
 function startPeer(files: ClientConfig, port = 0): Promise<RunningProcess<number>> {
   // Beyond this machine, which plain text would not be allowed.
   const config = { ...secret, ...files, HOST: '0.0.0.0', GRPC_PORT: port, OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 };
-  const names = Object.keys(loadService('identity').service).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const names = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
   const methods = Object.fromEntries(names.map((name) => [name, { allow: operators, handle: async () => ({}) }]));
   return createProcess('peer', config as never, (process) =>
     serve(process, config as never, 'identity', methods as unknown as Implementation<'identity'>),

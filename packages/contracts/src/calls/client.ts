@@ -40,7 +40,7 @@ interface Calling {
 
 /** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
 export function createClient<Name extends ServiceName>(name: Name, { address, as, config, clock }: ClientOptions): Client<Name> {
-  const { service } = loadService(name);
+  const service = loadService(name);
   const methods = Object.entries(service) as [string, MethodDefinition<object, object>][];
   const replicas: ReplicaSet = new ReplicaSet({
     addresses: readTarget(address),

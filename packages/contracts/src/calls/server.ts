@@ -63,7 +63,7 @@ export async function serve<Name extends ServiceName>(
     logger: process.logger,
     seconds: process.metrics.seconds('grpc_server_seconds', 'Duration of gRPC calls served', ['method', 'code']),
   };
-  const service = keepBytes(loadService(name).service);
+  const service = keepBytes(loadService(name));
   const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, checks, observer);
   server.addService(service, handlers);
   const streams = serveCallStreams(server, streamedMethods(service, handlers));
