@@ -1,7 +1,7 @@
 import { allScopes, scopesOfRole } from '@agent-service/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { grantCredentialScopes } from './grants.ts';
+import { grantCredentialScopes, grantTokenScopes } from './grants.ts';
 
 const subset = fc.subarray([...allScopes]);
 
@@ -26,5 +26,25 @@ describe('the scopes of a credential that a caller creates', () => {
     expect(grantCredentialScopes(['agents:read', 'users:read'], limits)).toEqual({ refused: ['users:read'], limit: 'role' });
     expect(grantCredentialScopes(['agents:read', 'audit:read'], limits)).toEqual({ refused: ['audit:read'], limit: 'caller' });
     expect(grantCredentialScopes(undefined, { ...limits, caller: [] })).toEqual({ granted: [] });
+  });
+});
+
+describe('the scopes of a token', () => {
+  const scopes = fc.uniqueArray(fc.constantFrom('a:read', 'a:write', 'b:read', 'b:write', 'c:chat'));
+
+  test('an empty request gets every available scope', () => {
+    expect(grantTokenScopes(['a:read', 'b:read'], '')).toEqual({ granted: ['a:read', 'b:read'] });
+    expect(grantTokenScopes(['a:read'], '  ')).toEqual({ granted: ['a:read'] });
+  });
+
+  test('a request gets exactly its scopes, or is refused with those that are not available', () => {
+    fc.assert(
+      fc.property(scopes, scopes, (available, requested) => {
+        const grant = grantTokenScopes(available, requested.join(' '));
+        const beyond = requested.filter((scope) => !available.includes(scope));
+        if (beyond.length > 0) expect(grant).toEqual({ refused: beyond });
+        else expect(grant).toEqual({ granted: requested.length > 0 ? requested : available });
+      }),
+    );
   });
 });

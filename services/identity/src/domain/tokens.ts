@@ -59,13 +59,3 @@ function isClaims(payload: unknown): payload is Claims {
     Number.isInteger(claims['exp'])
   );
 }
-
-export type ScopeGrant = { granted: string[] } | { refused: string[] };
-
-/** The scopes of a token: all of its credential, or exactly the requested ones. No scope is dropped silently. */
-export function grantScopes(available: readonly string[], requested: string): ScopeGrant {
-  const scopes = [...new Set(requested.split(' ').filter(Boolean))];
-  if (scopes.length === 0) return { granted: [...available] };
-  const refused = scopes.filter((scope) => !available.includes(scope));
-  return refused.length > 0 ? { refused } : { granted: scopes };
-}

@@ -3,7 +3,7 @@ import { type Call, callers, checkId, operators, type RpcOf, ServiceError, servi
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
-import { grantScopes } from '../domain/tokens.ts';
+import { grantTokenScopes } from '../domain/grants.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 import { credentialOf, isRevoked, type ParentToken, parentTokenOf } from './caller.ts';
@@ -33,7 +33,7 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
     const present = deps.keyedHash(clientSecret);
     if (isSecret(client.hash) && client.hash !== present)
       deps.formerHashes.record({ credentialId: client.id, former: client.hash, present });
-    const grant = grantScopes(client.scopes, scope);
+    const grant = grantTokenScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
     const token = await issueAccessToken(deps, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null, provenAt });
