@@ -2,7 +2,7 @@ import { createClient } from '@agent-service/contracts';
 import { clockShifts, type TestDatabase, testDatabase, testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { until } from './answers/support/compose.ts';
+import { untilValue } from './answers/support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './answers/support/processes.ts';
 import { asCaller, body } from './boot.ts';
 
@@ -30,7 +30,7 @@ test('a process whose clock is 40 days ahead when it starts writes the time of i
       () => true,
       () => false,
     );
-  await until(create, (isCreated) => isCreated);
+  await untilValue(create, (isCreated) => isCreated);
   gateway.close();
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();

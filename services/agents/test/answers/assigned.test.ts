@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Assignment, Offer } from '../../src/answers/dispatch.ts';
-import { type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let rig: Composition;
 let serial = 0;
@@ -62,7 +62,7 @@ test('an accepted answer begins for a worker that waits, without a job, with all
   expect(assignment?.history).toEqual([]);
   expect([await stateOf(id), jobsOf(id)]).toEqual([{ state: 'running', attempt: 1 }, []]);
   expect(await complete(id)).toBeUndefined();
-  await until(
+  await untilValue(
     () => rig.replies.some(({ reply }) => reply.kind === 'ended' && reply.id === id),
     (hasEnded) => hasEnded,
   );
@@ -86,7 +86,7 @@ test('an attempt gets the history of the conversation that its message continues
   const first = await accept();
   await rig.answers.begin({ organizationId, environment, id: first.id, claim: 'c', apart: false, workerChannel: 'worker:x' });
   await complete(first.id);
-  await until(
+  await untilValue(
     () => stateOf(first.id),
     (row) => row === undefined,
   );
@@ -127,7 +127,7 @@ test('an attempt that its worker does not confirm is taken back and gets a job; 
   const confirmed = await accept();
   expect(await waitingHealthy).toHaveLength(1);
   expect(await waitAs(healthy, { capacity: 0, receivedIds: [confirmed.id] })).toEqual([]);
-  await until(
+  await untilValue(
     () => jobsOf(unconfirmed.id),
     (jobs) => jobs.length > 0,
   );
@@ -157,7 +157,7 @@ test('an attempt whose worker stops while the answer is being accepted is taken 
   });
   await turn();
   const accepting = accept();
-  await until(
+  await untilValue(
     () =>
       rig.sql<{ count: number }>(
         `select count(*)::integer as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
@@ -170,7 +170,7 @@ test('an attempt whose worker stops while the answer is being accepted is taken 
   resolve();
   await blocked;
   const { id } = await accepting;
-  await until(
+  await untilValue(
     () => jobsOf(id),
     (jobs) => jobs.length > 0,
   );
@@ -232,7 +232,7 @@ test('the input of a waiting answer is the same, whether it begins when it is di
   await endOne(busy[0] as string);
   const [byAssignment] = await wait;
   await endOne(busy[1] as string);
-  await until(
+  await untilValue(
     () => jobsOf(waiting[1] as string),
     (jobs) => jobs.length > 0,
   );
@@ -254,7 +254,7 @@ test('a dispatched answer beyond the capacity of workers gets a job, and the one
   expect(await rig.deps.dispatcher.dispatchMissed()).toBe(1);
   expect((await wait).map(({ input }) => input.id)).toEqual([waiting[0]]);
   expect(await Promise.all(waiting.map(async (id) => (await stateOf(id))?.state))).toEqual(['running', 'dispatched', 'dispatched']);
-  await until(
+  await untilValue(
     () => waiting.map(jobsOf),
     (jobs) => jobs[2]?.length === 1,
   );
@@ -264,7 +264,7 @@ test('a dispatched answer beyond the capacity of workers gets a job, and the one
 test('a waiting answer that continues a conversation begins with its history', async () => {
   const first = await accept();
   await endOne(first.id);
-  await until(
+  await untilValue(
     () => stateOf(first.id),
     (row) => row === undefined,
   );
@@ -281,7 +281,7 @@ test('a waiting answer whose agent was deleted gets a job, whose beginning ends 
   await rig.sql(`update answers set agent_id = 'agt_deleted' where id = $1`, [waiting[0]]);
   const wait = waitAs(newWorker(), { capacity: 1 });
   await endOne(busy[0] as string);
-  await until(
+  await untilValue(
     () => jobsOf(waiting[0] as string),
     (jobs) => jobs.length > 0,
   );

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createAnswerJobs } from '../../src/answers/deps.ts';
 import { processDue, releaseOverdueHolds, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { leaseMs, unbegunMs } from '../../src/shared/answer.ts';
-import { type Composition, compose, environment, until } from './support/compose.ts';
+import { type Composition, compose, environment, untilValue } from './support/compose.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 25_000);
 const settlements = Number(process.env['BACKLOG_SETTLEMENTS'] ?? 10_000);
@@ -112,7 +112,7 @@ test(`${settlements} settlements that were left over by an outage go as fast as 
     done = await retrySettlements(rig.deps);
     most = Math.max(most, rig.deps.settlements.size);
   }
-  await until(
+  await untilValue(
     () => countOf('true'),
     (left) => left === 0,
     30_000,
@@ -134,7 +134,7 @@ test('while credits is silent for all, a sweep holds few results in memory', asy
   endSilence();
   rig.ledger.silent = undefined;
   expect(most).toBeLessThanOrEqual(450);
-  await until(
+  await untilValue(
     () => rig.deps.settlements.size,
     (size) => size === 0,
   );
@@ -163,7 +163,7 @@ test(`${overdueHolds} holds that belong to no answer are all released after cred
   while (left() > 0) {
     rig.clock.now += 60_000;
     await retryReleases(rig.deps);
-    await until(
+    await untilValue(
       () => queue.size,
       (size) => size === 0,
       30_000,
@@ -200,7 +200,7 @@ test.each([
     endSilence();
     rig.ledger.silent = undefined;
     const queue = state === 'settling' ? rig.deps.settlements : rig.deps.releases.queue;
-    await until(
+    await untilValue(
       () => queue.size,
       (size) => size === 0,
     );
@@ -232,7 +232,7 @@ test(`Redis holds no job of an ended answer after the sweep, of ${staleJobs} and
   await apartJobs.add([jobOf('msg_ended_apart')]);
   const step = removeStaleJobs({ ...rig.deps, jobs: createAnswerJobs({ jobs, apartJobs }, rig.deps.background) });
   while ((await step()) > 0);
-  await until(
+  await untilValue(
     () => Promise.all([jobs.counts(), apartJobs.counts()]),
     ([counts, apart]) => counts.waiting <= 20 && apart.waiting === 0,
   );

@@ -3,7 +3,7 @@ import { type OwnRedis, ownRedis, type TestDatabase, testDatabase } from '@agent
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { until } from './support/compose.ts';
+import { untilValue } from './support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
 import { tenantOf } from './support/tenant.ts';
 import { type ScriptedWorker, scriptedWorker } from './support/worker.ts';
@@ -139,7 +139,7 @@ test(
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     const open = async () => Number((await client.query('select count(*) from agents.answers')).rows[0]?.count);
-    await until(open, (left) => left === 0, afterFaultsMs);
+    await untilValue(open, (left) => left === 0, afterFaultsMs);
     process.stdout.write(
       `killed: ${accepted.size} accepted, faults: ${done.join(', ')}; at rest ${Math.round(performance.now() - faultsEndedAt)} ms after the last\n`,
     );
@@ -162,7 +162,7 @@ test(
       ).rows;
     const isOpen = ({ state }: { state: string }) => state === 'open';
     if (longForm)
-      await until(
+      await untilValue(
         async () => (await holdsNow()).filter(isOpen).length,
         (open) => open === 0,
         overdueMs,

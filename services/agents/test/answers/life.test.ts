@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { retrySettlements } from '../../src/answers/sweeps.ts';
 import { pendingMs } from '../../src/shared/answer.ts';
-import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
 
 let rig: Composition;
@@ -59,7 +59,7 @@ test('a message is accepted, begun, completed and charged, and the waiting gatew
   expect(history).toEqual([]);
   expect(await rig.answers.complete(result(message.id, 1))).toBeUndefined();
 
-  const [ended] = await until(
+  const [ended] = await untilValue(
     () => endedOf(message.id),
     (ended) => ended.length > 0,
   );
@@ -93,7 +93,7 @@ test('an answer that the built-in model has refused completes without a charge, 
       rig.clock.now += pendingMs + 1;
       await retrySettlements(rig.deps);
     }
-    const [ended] = await until(
+    const [ended] = await untilValue(
       () => endedOf(message.id),
       (ended) => ended.length > 0,
     );
@@ -107,7 +107,7 @@ test('an answer is announced and read with the content type of its result', asyn
     const { message } = await acceptOne();
     await begin(message.id);
     await rig.answers.complete(result(message.id, 1, '2 * 3 * 4', contentType));
-    const [ended] = await until(
+    const [ended] = await untilValue(
       () => endedOf(message.id),
       (ended) => ended.length > 0,
     );
@@ -124,7 +124,7 @@ test('the next message of a conversation has the history, and is refused while t
   expect(busy).toEqual({ refusal: { code: 'conversation_busy' } });
   await begin(first.message.id);
   await rig.answers.complete(result(first.message.id, 1, 'Three.'));
-  await until(
+  await untilValue(
     () => endedOf(first.message.id),
     (ended) => ended.length > 0,
   );
@@ -145,11 +145,11 @@ test('the next message of a conversation has the history, and is refused while t
   // The steps before the failure are kept.
   const stored = await rig.sql(`select queries, record from messages where id = '${next.message.id}' and role = 'assistant'`);
   expect(stored).toEqual([done]);
-  await until(
+  await untilValue(
     () => rig.ledger.holds.get(next.message.id)?.state,
     (state) => state === 'released',
   );
-  await until(
+  await untilValue(
     () => rig.sql('select 1 from answers'),
     (rows) => rows.length === 0,
   );
@@ -161,7 +161,7 @@ test('a history leaves out failed and cancelled exchanges, and keeps the last on
     const { message, started: accepted } = await acceptOne({ text, conversationId });
     const { history } = await begin(message.id);
     await end(message.id);
-    await until(
+    await untilValue(
       () => endedOf(message.id),
       (ended) => ended.length > 0,
     );
@@ -223,7 +223,7 @@ test('the same id is the same message, one call after the other and in parallel'
   expect(await rig.sql('select 1 from answers where id = $1', [message.id])).toHaveLength(1);
   await begin(message.id);
   await rig.answers.complete(result(message.id, 1));
-  await until(
+  await untilValue(
     () => endedOf(message.id),
     (ended) => ended.length > 0,
   );
@@ -235,7 +235,7 @@ test('the same id is the same message, one call after the other and in parallel'
 test('a message whose caller disconnects before its acceptance is not accepted, and its hold is released', async () => {
   const message = newMessage(rig.clock.now, { isCallerDisconnected: () => true });
   expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
-  await until(
+  await untilValue(
     () => rig.ledger.holds.get(message.id)?.state,
     (state) => state === 'released',
   );
@@ -255,7 +255,7 @@ test('a hold is released at once when its agent is deactivated before the failed
   await rig.sql(`update agents set status = 'active' where id = $1`, [agentId]);
   await rig.sql('delete from answer_keys');
   expect(outcomes).toEqual([{ refusal: { code: 'idempotency_key_reused' } }, { refusal: { code: 'agent_not_active' } }]);
-  await until(
+  await untilValue(
     () => [first, second].map(({ id }) => rig.ledger.holds.get(id)?.state),
     (states) => states.every((state) => state === 'released'),
   );
@@ -275,7 +275,7 @@ test('a hold or settlement that the ledger cannot decide leaves a line in the lo
     rig.ledger.poison = message.id;
     await rig.answers.complete(result(message.id, 1));
     const line = { event: 'settle_undecided', answer_id: message.id, ...about };
-    await until(
+    await untilValue(
       async () => error.mock.calls,
       (calls) => calls.some(([fields]) => (fields as { answer_id?: string }).answer_id === message.id),
     );
@@ -283,7 +283,7 @@ test('a hold or settlement that the ledger cannot decide leaves a line in the lo
     rig.ledger.poison = undefined;
     rig.clock.now += pendingMs;
     await retrySettlements(rig.deps);
-    await until(
+    await untilValue(
       () => endedOf(message.id),
       (ended) => ended.length > 0,
     );

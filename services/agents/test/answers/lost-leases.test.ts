@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
 import { leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
-import { type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let rig: Composition;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ test('after three lost leases in a row an answer fails with a code of its own, i
   expect(failureOf(id)).toEqual(['answer_abandoned']);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
   expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'not_found' } });
-  await until(
+  await untilValue(
     () => rig.ledger.holds.get(id),
     (hold) => hold?.state === 'released',
   );
@@ -148,7 +148,7 @@ test('an answer that ends before a worker has begun it takes its job along, from
   await loseLease();
   await rig.cancel(key(plain));
   await rig.cancel(key(apart));
-  await until(
+  await untilValue(
     () => dispatchesIn(rig.removed, apart),
     (dispatches) => dispatches.length > 0,
   );

@@ -11,7 +11,7 @@ import {
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { until } from './support/compose.ts';
+import { untilValue } from './support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
 import { tenantOf } from './support/tenant.ts';
 
@@ -100,7 +100,7 @@ test(`an answer that ends its process fails after three, and ${innocents} others
   supervised = supervise();
   const messages = async () =>
     (await direct.query<Said>("select id, status, failure_code, credits, attempt from agents.messages where role = 'assistant'")).rows;
-  const ends = await until(messages, (rows) => rows.length === items.length, 150_000);
+  const ends = await untilValue(messages, (rows) => rows.length === items.length, 150_000);
 
   expect(ends.find(({ id }) => id === poison)).toMatchObject({
     status: 'failed',
@@ -117,7 +117,7 @@ test(`an answer that ends its process fails after three, and ${innocents} others
 
   const holds = async () =>
     (await direct.query<{ id: string; state: string; charge: number }>('select id, state, charge from credits.holds')).rows;
-  const released = await until(holds, (rows) => rows.every(({ state }) => state !== 'open'), 10_000);
+  const released = await untilValue(holds, (rows) => rows.every(({ state }) => state !== 'open'), 10_000);
   expect(released.filter(({ state }) => state === 'settled')).toHaveLength(innocents);
   expect(released.find(({ id }) => id === poison)?.state).not.toBe('settled');
   expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
@@ -161,13 +161,13 @@ test(`${inFlight} answers of a worker that is killed go on together in the worke
   await gateway.startAnswer({ items });
   const countRunning = async () =>
     (await direct.query("select 1 from agents.answers where id = any($1) and state = 'running'", [ids])).rowCount;
-  await until(countRunning, (count) => count === inFlight, 30_000);
+  await untilValue(countRunning, (count) => count === inFlight, 30_000);
   await worker.kill();
-  await until(atOnce.running, (count) => count === 0, 10_000);
+  await untilValue(atOnce.running, (count) => count === 0, 10_000);
   atOnce.forget();
   const messages = async () =>
     (await direct.query<Said>("select * from agents.messages where role = 'assistant' and id = any($1)", [ids])).rows;
-  const ends = await until(messages, (rows) => rows.length === inFlight, 120_000);
+  const ends = await untilValue(messages, (rows) => rows.length === inFlight, 120_000);
   process.stdout.write(
     `after the kill at most ${atOnce.most()} at once on the model, all ended ${Date.now() - startedAt} ms after acceptance\n`,
   );
@@ -175,6 +175,6 @@ test(`${inFlight} answers of a worker that is killed go on together in the worke
   expect(ends.filter(({ status, attempt }) => status !== 'completed' || attempt !== 2)).toEqual([]);
   const charged = async () =>
     (await direct.query<{ state: string }>('select state from credits.holds where id = any($1)', [ids])).rows.map(({ state }) => state);
-  await until(charged, (states) => states.length === inFlight && states.every((state) => state === 'settled'), 10_000);
+  await untilValue(charged, (states) => states.length === inFlight && states.every((state) => state === 'settled'), 10_000);
   expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
 }, 200_000);

@@ -5,7 +5,7 @@ import { dispatchNext, findDueWork } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
 import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements, shareResult } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
-import { agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+import { agentId, type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
 
 let rig: Composition;
@@ -61,7 +61,7 @@ async function start(more: Parameters<typeof newMessage>[1] = {}): Promise<strin
 async function answer(id: string): Promise<void> {
   await begin(id);
   await rig.answers.complete(result(id, 1));
-  await until(
+  await untilValue(
     () => endOf(id),
     (ends) => ends.length > 0,
   );
@@ -91,7 +91,7 @@ test('after an expired lease the answer runs elsewhere, and the first attempt’
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
   expect(await rig.answers.complete(result(id, 2))).toBeUndefined();
-  await until(
+  await untilValue(
     () => endOf(id),
     (ends) => ends.length > 0,
   );
@@ -138,13 +138,13 @@ test('beyond the limit answers wait, the oldest goes first, and a full queue ref
   await expect(start()).rejects.toThrow('too_many_waiting');
   await begin(ids[0] as string);
   await rig.answers.complete(result(ids[0] as string, 1));
-  await until(
+  await untilValue(
     () => jobsOf(ids[2] as string),
     (jobs) => jobs.length > 0,
   );
   expect(jobsOf(ids[3] as string)).toEqual([]);
   await rig.cancel(key(ids[1] as string));
-  await until(
+  await untilValue(
     () => jobsOf(ids[3] as string),
     (jobs) => jobs.length > 0,
   );
@@ -159,7 +159,7 @@ test('a sweep settles a stored result that its process could not', async () => {
   expect(await begin(id, 'other')).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await rig.cancel(key(id))).toMatchObject({ status: 'running' });
   rig.ledger.mood = 'well';
-  await until(
+  await untilValue(
     () => endOf(id),
     (ends) => ends.length > 0,
   );
@@ -174,7 +174,7 @@ test('a hold that may have been granted is released, and its id accepts nothing 
   expect(rig.ledger.holds.get(message.id)?.state).toBe('open');
   expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
   rig.ledger.mood = 'well';
-  await until(
+  await untilValue(
     () => rig.ledger.holds.get(message.id)?.state,
     (state) => state === 'released',
   );
@@ -193,11 +193,11 @@ test('an id whose hold was released is not accepted by an acceptance that obtain
   rig.ledger.client.hold = async (request) => {
     const granted = await hold(request);
     rig.deps.releases.releaseUnused([message]);
-    await until(
+    await untilValue(
       () => rig.ledger.holds.get(message.id)?.state,
       (state) => state === 'released',
     );
-    await until(
+    await untilValue(
       () => rig.deps.releases.queue.size,
       (size) => size === 0,
     );
@@ -219,7 +219,7 @@ test.each(['hold_released', 'hold_not_found'] as const)(
     else rig.ledger.holds.delete(refused);
     expect(await rig.answers.complete(result(refused, 1))).toBeUndefined();
     await rig.answers.complete(result(other, 1));
-    await until(
+    await untilValue(
       () => [endOf(refused), endOf(other)],
       (ends) => ends.every((end) => end.length > 0),
     );
@@ -239,7 +239,7 @@ test('overdue holds that belong to no answer are released', async () => {
   rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
   const id = await start();
   await releaseOverdueHolds(rig.deps)();
-  await until(
+  await untilValue(
     () => rig.ledger.holds.get('msg_unknown')?.state,
     (state) => state === 'released',
   );
@@ -330,7 +330,7 @@ test('waiting answers are sent on in the order of their keys', async () => {
   await rig.store.transaction(async ({ sql }) => {
     await sql('select 1 from answers where id = $1 for update', [ids[3]]);
     wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], { inFlight: 3, workerChannels: [] }, rig.clock.now);
-    await until(
+    await untilValue(
       () => rig.sql<object>(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
       (waiting) => waiting.length > 0,
     );
@@ -363,7 +363,7 @@ test('a deleted agent’s answers fail at once, with more of them than one step 
   committed();
   expect(ids.map((id) => endOf(id))).toEqual([['failed'], ['failed'], ['failed']]);
   expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id: ids[0] as string, attempt: 1 } });
-  await until(
+  await untilValue(
     () => ids.map((id) => rig.ledger.holds.get(id)?.state),
     (states) => states.every((state) => state === 'released'),
   );

@@ -159,7 +159,7 @@ export function newMessage(now: number, more: Partial<Message> = {}): Message {
 }
 
 /** Waits until the condition holds; fails with the last value if it never does. */
-export async function until<T>(look: () => T | Promise<T>, holds: (value: T) => boolean, limitMs = 20_000): Promise<T> {
+export async function untilValue<T>(look: () => T | Promise<T>, holds: (value: T) => boolean, limitMs = 20_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
     const value = await look();
