@@ -2,7 +2,7 @@ import type { ErrorCode } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, nameOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, throwIfDatabaseAway } from './deps.ts';
-import { type EndAnswers, failed, failureOf } from './end.ts';
+import { type EndAnswers, failureOf, toFailedEnd } from './end.ts';
 import { type BegunRow, beginAnswers, type Claim, findUnended, renewLeases, returnAnswers, takeFromDead } from './store/attempts.ts';
 import { type AttemptInput, loadHistories, type RedispatchedRow, type Turn } from './store/sql.ts';
 
@@ -15,7 +15,7 @@ export type BeginOutcome =
 const hasAgent = (row: BegunRow): row is AttemptInput => row.systemPrompt !== null;
 
 /** Gives answers to workers: each gets one attempt, with everything that it needs. */
-export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<Claim, BeginOutcome> {
+export function createBeginBatcher(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<Claim, BeginOutcome> {
   const { store, now } = deps;
 
   async function run(claims: Claim[]): Promise<BeginOutcome[]> {
@@ -41,7 +41,7 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
 
   /** The agent was deleted by a process that died before it ended these answers. */
   async function endOrphans(rows: readonly AnswerKey[]): Promise<void> {
-    await endAnswers.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
+    await endAnswers.end(rows.map((row) => toFailedEnd(row, failureOf('agent_deleted'))));
   }
 
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
@@ -113,5 +113,5 @@ export async function redispatchOrFail(
 
 /** Fails answers that have lost too many leases in a row. */
 export async function failAbandoned(endAnswers: EndAnswers, answers: readonly AnswerKey[]): Promise<void> {
-  await endAnswers.end(answers.map((key) => failed(key, failureOf('answer_abandoned'))));
+  await endAnswers.end(answers.map((key) => toFailedEnd(key, failureOf('answer_abandoned'))));
 }

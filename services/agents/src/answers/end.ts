@@ -18,7 +18,7 @@ export const failureOf = (code: PublicErrorCode): Failure => ({ code, message: p
 
 const uncharged = 'No credits were charged.';
 
-export const failed = (key: AnswerKey, failure: Failure, attempt: number | null = null): UnchargedEnd => ({
+export const toFailedEnd = (key: AnswerKey, failure: Failure, attempt: number | null = null): UnchargedEnd => ({
   ...withTime(key),
   status: 'failed',
   content: failure.message.includes(uncharged)
@@ -28,7 +28,7 @@ export const failed = (key: AnswerKey, failure: Failure, attempt: number | null 
   attempt,
 });
 
-const cancelled = (key: AnswerKey): UnchargedEnd => ({
+const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   ...withTime(key),
   status: 'cancelled',
   content: `The answer was cancelled. ${uncharged}`,
@@ -74,7 +74,7 @@ export class EndAnswers {
 
   /** Ends stored results that the ledger refuses to settle. */
   async endUnsettled(keys: readonly AnswerKey[]): Promise<void> {
-    await this.end(keys.map((key) => ({ ...failed(key, failureOf('internal')), isUnsettled: true })));
+    await this.end(keys.map((key) => ({ ...toFailedEnd(key, failureOf('internal')), isUnsettled: true })));
   }
 
   /** Cancels an answer of this user with this agent that has no result yet, in the caller's transaction. */
@@ -82,7 +82,7 @@ export class EndAnswers {
     const before = await readOne(sql, key);
     if (before?.agentId !== agentId || before.userId !== userId) return undefined;
     if (before.status !== 'queued' && before.status !== 'running') return { row: before, onCommit: () => undefined };
-    const onCommit = await this.#endWithin(sql, [cancelled(key)]);
+    const onCommit = await this.#endWithin(sql, [toCancelledEnd(key)]);
     const row = await readOne(sql, key);
     return row && { row, onCommit };
   }
@@ -110,7 +110,7 @@ export class EndAnswers {
 
   async #endsOfAgent(sql: Sql, tenant: Tenant, agentId: string): Promise<UnchargedEnd[]> {
     const keys = await findPendingOfAgent(sql, tenant, agentId, maxAnswersOfAgent);
-    return keys.map((key) => failed(key, failureOf('agent_deleted')));
+    return keys.map((key) => toFailedEnd(key, failureOf('agent_deleted')));
   }
 
   async #endWithin(sql: Sql, ends: readonly UnchargedEnd[]): Promise<() => void> {

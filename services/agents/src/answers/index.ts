@@ -1,12 +1,12 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { HealthTracker } from '@agent-service/work';
 import { Acceptance } from './accept.ts';
-import { createBegin, createLeases } from './attempts.ts';
+import { createBeginBatcher, createLeases } from './attempts.ts';
 import { type AnswersServiceDeps, createAnswersDeps } from './deps.ts';
 import { createDispatcher, createWaitingWorkers } from './dispatch.ts';
 import { createReleases, EndAnswers } from './end.ts';
 import type { Answers } from './rpc.ts';
-import { createComplete, createSettlements, failAttempts } from './settle.ts';
+import { createCompleteBatcher, createSettlements, failAttempts } from './settle.ts';
 import { acceptStatements } from './store/accept.ts';
 import { beginStatements, leaseStatements } from './store/attempts.ts';
 import { dispatchStatements, dueStatements } from './store/dispatch.ts';
@@ -37,8 +37,8 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
   const settlements = createSettlements(deps, dispatcher.dispatchAfterEnds, endAnswers);
   const leases = createLeases(deps, endAnswers);
   const acceptance = new Acceptance(deps, releases, waitingWorkers);
-  const begins = createBegin(deps, endAnswers);
-  const completions = createComplete(deps, settlements);
+  const begins = createBeginBatcher(deps, endAnswers);
+  const completions = createCompleteBatcher(deps, settlements);
   const answers: Answers = {
     accept: (message) => acceptance.accept(message),
     begin: (claim) => begins.add(claim),

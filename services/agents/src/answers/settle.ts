@@ -10,7 +10,7 @@ import {
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
-import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, failed, toMessage } from './end.ts';
+import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, toFailedEnd, toMessage } from './end.ts';
 import {
   type AnswerStatus,
   type ChargedEnd,
@@ -29,7 +29,7 @@ const batchItems = 200;
 export type EndRefusal = { readonly code: ErrorCode } | undefined;
 
 /** Stores results, each once and only of the newest attempt, and has them settled at once. */
-export function createComplete(deps: AnswersDeps, settlements: RetryQueue<Settlement>): Batcher<Result, EndRefusal> {
+export function createCompleteBatcher(deps: AnswersDeps, settlements: RetryQueue<Settlement>): Batcher<Result, EndRefusal> {
   const { process, store, now } = deps;
 
   async function run(results: Result[]): Promise<EndRefusal[]> {
@@ -93,7 +93,7 @@ export interface FailedAttempt extends AttemptKey {
 /** Ends answers that their workers could not produce, unless there is a newer attempt. */
 export async function failAttempts(deps: AnswersDeps, endAnswers: EndAnswers, attempts: readonly FailedAttempt[]): Promise<EndRefusal[]> {
   const ends = [...newestOf(attempts).values()].map((attempt) => ({
-    ...failed(attempt, toReadable(attempt.failure), attempt.attempt),
+    ...toFailedEnd(attempt, toReadable(attempt.failure), attempt.attempt),
     ...attempt.done,
   }));
   const rows = byKey(await endAnswers.end(ends));

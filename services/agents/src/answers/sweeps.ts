@@ -5,7 +5,7 @@ import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } 
 import { failAbandoned, redispatchOrFail } from './attempts.ts';
 import type { AnswersDeps } from './deps.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { type EndAnswers, failed, type Releases } from './end.ts';
+import { type EndAnswers, type Releases, toFailedEnd } from './end.ts';
 import { removeExpiredKeys } from './store/accept.ts';
 import {
   type DueWork,
@@ -79,7 +79,7 @@ async function failOverdue(deps: SweepDeps, state: 'waiting' | 'running'): Promi
 }
 
 async function failAll({ endAnswers }: SweepDeps, keys: readonly AnswerKey[]): Promise<void> {
-  await endAnswers.end(keys.map((key) => failed(key, overdueFailure)));
+  await endAnswers.end(keys.map((key) => toFailedEnd(key, overdueFailure)));
 }
 
 const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly UnbegunRow[]): Promise<void> =>
