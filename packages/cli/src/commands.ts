@@ -61,6 +61,12 @@ function pageLimit(text: string): number {
   throw new InvalidArgumentError(`It must be from 1 to ${maxRows}.`);
 }
 
+/** How many there are, and where the next page begins if there is one. */
+export const pageOutput = (page: { readonly total: string; readonly nextCursor: string } | null) => ({
+  total: Number(page?.total ?? 0),
+  ...(page?.nextCursor && { next: page.nextCursor }),
+});
+
 const callLimitMs = 10_000;
 
 interface OperatedTenant {

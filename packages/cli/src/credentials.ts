@@ -5,6 +5,7 @@ import {
   group,
   inOrganization,
   type PageOptions,
+  pageOutput,
   print,
   type Run,
   requireOrganization,
@@ -15,7 +16,6 @@ import {
   withTenant,
 } from './commands.ts';
 import { type Connection, readServiceSecrets } from './connection.ts';
-import { pageOutput } from './organizations.ts';
 
 interface KeyOptions extends TenantOptions {
   user: string;

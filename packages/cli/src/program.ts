@@ -5,8 +5,9 @@ import type { Connection } from './connection.ts';
 import { keyCommands, oauthClientCommands, serviceKeyCommands, signingKeyCommands } from './credentials.ts';
 import { creditCommands } from './credits.ts';
 import { dataSourceCommands } from './data-sources.ts';
-import { organizationCommands, userCommands } from './organizations.ts';
+import { organizationCommands } from './organizations.ts';
 import { outboxCommands } from './outbox.ts';
+import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
 
 /** The operator's command line. */

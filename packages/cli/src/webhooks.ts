@@ -3,6 +3,7 @@ import {
   group,
   inOrganization,
   type PageOptions,
+  pageOutput,
   type Run,
   requireOrganization,
   type TenantOptions,
@@ -10,7 +11,6 @@ import {
   withTenant,
 } from './commands.ts';
 import type { Connection } from './connection.ts';
-import { pageOutput } from './organizations.ts';
 
 const pageSize = 100;
 const shownDeliveries = 10;
