@@ -1,5 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { failureText, print } from './commands.ts';
+import { print, printableFailure } from './commands.ts';
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -18,7 +18,7 @@ test('a name can neither add a line to what is printed nor control the terminal'
   expect(printed({ name: hostile })).toBe(`name: ${output}\n`);
   expect(printed({ users: [{ id: 'usr_2', name: hostile }] })).toBe(`id     name\nusr_2  ${output}\n`);
   // A failure may have several lines.
-  expect(failureText(new Error(hostile))).toBe(output.replace('\\n', '\n'));
+  expect(printableFailure(new Error(hostile))).toBe(output.replace('\\n', '\n'));
 });
 
 test('one JSON object has the name as it is', () => {

@@ -130,7 +130,7 @@ function tableLines(rows: readonly object[]): string[] {
   return [line(names), ...cells.map((row) => line(names.map((name) => row.get(name) ?? '')))];
 }
 
-export function failureText(cause: unknown): string {
+export function printableFailure(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   const text = cause instanceof ServiceError ? `${cause.code}: ${message}${cause.param ? ` (${cause.param})` : ''}` : message;
   // The faults of a configuration have lines of their own.

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { failureText } from './commands.ts';
+import { printableFailure } from './commands.ts';
 import { buildProgram } from './program.ts';
 
 afterEach(() => void jest.restoreAllMocks());
@@ -15,7 +15,7 @@ test.each([
   jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   const connect = jest.fn<() => never>();
   const run = buildProgram({}, connect).parseAsync([...words, '--organization', 'org_a', '--environment', 'live'], { from: 'user' });
-  expect(await run.then(() => 'no failure', failureText)).toMatch(/argument '.*' is invalid/);
+  expect(await run.then(() => 'no failure', printableFailure)).toMatch(/argument '.*' is invalid/);
   expect(connect).not.toHaveBeenCalled();
 });
 

@@ -1,17 +1,17 @@
 import { CommanderError } from 'commander';
-import { failureText } from './commands.ts';
+import { printableFailure } from './commands.ts';
 import { connect } from './connection.ts';
 import { buildProgram } from './program.ts';
 
 // A full disk, or a reader that has gone. The command may have had its effect, and a secret that is shown once may be lost.
 process.stdout.on('error', (cause) => {
-  process.stderr.write(`The output cannot be written: ${failureText(cause)}\n`);
+  process.stderr.write(`The output cannot be written: ${printableFailure(cause)}\n`);
   process.exit(1);
 });
 try {
   await buildProgram(process.env, () => connect(process.env)).parseAsync(process.argv);
 } catch (cause) {
   // Commander has printed it already.
-  if (!(cause instanceof CommanderError)) process.stderr.write(`${failureText(cause)}\n`);
+  if (!(cause instanceof CommanderError)) process.stderr.write(`${printableFailure(cause)}\n`);
   process.exitCode = cause instanceof CommanderError ? cause.exitCode : 1;
 }

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { failureText } from './commands.ts';
+import { printableFailure } from './commands.ts';
 import { buildProgram } from './program.ts';
 
 test.each(['portal.example.com', 'portal.example.com:8081', 'ftp://portal.example.com'])('no link is made for %s', async (address) => {
@@ -7,6 +7,6 @@ test.each(['portal.example.com', 'portal.example.com:8081', 'ftp://portal.exampl
   const connection = { identity: { createPasswordReset }, portalUrl: undefined, close: () => undefined };
   const words = ['user', 'reset-link', '--organization', 'org_a', '--user', 'usr_a', '--portal-url', address];
   const run = buildProgram({}, () => connection as never).parseAsync(words, { from: 'user' });
-  expect(await run.then(() => 'no failure', failureText)).toContain('begins with http:// or https://');
+  expect(await run.then(() => 'no failure', printableFailure)).toContain('begins with http:// or https://');
   expect(createPasswordReset).not.toHaveBeenCalled();
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServiceError } from '@agent-service/contracts';
 import { sharedSystem, testFolder } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { failureText } from '../src/commands.ts';
+import { printableFailure } from '../src/commands.ts';
 import { connect } from '../src/connection.ts';
 import { buildProgram } from '../src/program.ts';
 
@@ -33,7 +33,8 @@ async function admin(...words: readonly string[]): Promise<string> {
 }
 
 const read = async <T>(...words: readonly string[]): Promise<T> => JSON.parse(await admin(...words, '--json')) as T;
-const failureOf = (...words: readonly string[]): Promise<string> => admin(...words).then((output) => `no failure: ${output}`, failureText);
+const failureOf = (...words: readonly string[]): Promise<string> =>
+  admin(...words).then((output) => `no failure: ${output}`, printableFailure);
 
 type Rows<Name extends string> = Record<Name, Record<string, unknown>[]> & { next?: string; total?: number };
 
@@ -132,7 +133,7 @@ test('a grant whose answer is lost says under which id it can be repeated withou
   const connection = { identity: { getOrganization: async () => ({}) }, credits: { grant: lost }, close: () => undefined };
   const words = ['credits', 'grant', '--organization', 'org_a', '--environment', 'live', '--amount', '5'];
   const grant = buildProgram({}, () => connection as never).parseAsync(words, { from: 'user' });
-  expect(await grant.catch(failureText)).toMatch(
+  expect(await grant.catch(printableFailure)).toMatch(
     /^unavailable: .* The credits may have been added: repeat the command with --id [0-9a-f-]{36}\./,
   );
 });
