@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Asked {
   /** Until the whole answer was there, in milliseconds. */
@@ -63,7 +64,7 @@ export async function askSteadily({ question, inFlight, seconds, rampMs }: Stead
   const measuredFrom = performance.now() + rampMs;
   const end = measuredFrom + seconds * 1000;
   const caller = async (index: number) => {
-    await new Promise((resolve) => setTimeout(resolve, (index * rampMs) / inFlight));
+    await pause((index * rampMs) / inFlight);
     while (performance.now() < end) {
       const began = performance.now();
       const one = await ask(question);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ask, quantile } from '../answers/asks.ts';
 import { type AnswersSystem, startAnswersSystem } from '../answers/system.ts';
 import type { Scenario } from '../scenario.ts';
@@ -22,7 +23,7 @@ export const answersInFlight: Scenario = {
       const before = residentOf(bench);
       const began = performance.now();
       const answers = Promise.allSettled(Array.from({ length: inFlight }, () => ask(question)));
-      await new Promise((resolve) => setTimeout(resolve, sampledAfterMs));
+      await pause(sampledAfterMs);
       const during = residentOf(bench);
       const outcomes = await answers;
       const completed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.totalMs] : []));

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { askSteadily } from '../answers/asks.ts';
 import { startAnswersSystem } from '../answers/system.ts';
@@ -36,7 +37,7 @@ export const answersRedisMemory: Scenario = {
 
 /** As Redis itself says, once the connections that came for the load are gone. */
 async function settledMemory(redis: Redis): Promise<number> {
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await pause(2_000);
   const info = await redis.info('memory');
   return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import type { AnswerJob, RedisConfig } from '../src/index.ts';
 
@@ -25,7 +26,7 @@ export async function eventually<T>(work: () => Promise<T>, limitMs = 20_000): P
       return await work();
     } catch (cause) {
       if (performance.now() > end) throw cause;
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await pause(25);
     }
   }
 }

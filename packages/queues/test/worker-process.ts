@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess } from '@agent-service/runtime';
 import { createPublisher } from '../src/channels/publisher.ts';
 import { openRedis } from '../src/index.ts';
@@ -12,7 +13,7 @@ await createProcess('worker', config, async (context) => {
   const { publish } = createPublisher<string>(context, redis);
   const handle = async ({ answerId }: { answerId: string }) => {
     publish(channel, `begun ${answerId}`);
-    await new Promise((resolve) => setTimeout(resolve, answerId === 'held' ? Number(holdMs) : 0));
+    await pause(answerId === 'held' ? Number(holdMs) : 0);
     publish(channel, `ended ${answerId}`);
   };
   const times = { lockMs: Number(lockMs), checkMs: Number(checkMs) };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
@@ -159,7 +160,7 @@ describe('a process that stops', () => {
       handle: async ({ answerId }, signal) => {
         events.push(`begun ${answerId}`);
         const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
-        await (answerId === 'short' ? new Promise((resolve) => setTimeout(resolve, 100)) : ended);
+        await (answerId === 'short' ? pause(100) : ended);
         events.push(`${signal.aborted ? 'aborted' : 'ended'} ${answerId}`);
       },
     });

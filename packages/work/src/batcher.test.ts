@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type BatchFailure, createBatcher } from './batcher.ts';
@@ -217,7 +218,7 @@ describe('batches of several tenants', () => {
         rounds += 1;
         const isStuck = rounds % 4 === 0;
         for (const { n } of items) runs.set(n, (runs.get(n) ?? 0) + 1);
-        await new Promise((resolve) => setTimeout(resolve, isStuck ? 10 : 0));
+        await pause(isStuck ? 10 : 0);
         return items.map(({ n }) => n);
       },
     });

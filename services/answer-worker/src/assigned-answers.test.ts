@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { JobWorker } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { until } from '@agent-service/testkit';
@@ -107,7 +108,7 @@ test('a worker that stops does not repeat a confirmation until its replica is ba
   const stopped = Promise.all(stops.splice(0).map((stop) => stop()));
   first?.respond(['msg_3']);
   for (const { respond } of calls) respond([]);
-  const late = new Promise((resolve) => setTimeout(resolve, 1_000, 'it still stops'));
+  const late = pause(1_000, 'it still stops');
   const outcome = await Promise.race([stopped.then(() => 'it has stopped'), late]);
   areAway = false;
   await stopped;
@@ -120,7 +121,7 @@ test('a worker that stops does not wait for a replica that is frozen', async () 
   stopping.abort();
   const stopped = Promise.all(stops.splice(0).map((stop) => stop()));
   for (const { respond } of callsAt('agents-1')) respond(['msg_4']);
-  const late = new Promise((resolve) => setTimeout(resolve, 3_000, 'it still stops'));
+  const late = pause(3_000, 'it still stops');
   expect(await Promise.race([stopped.then(() => 'it has stopped'), late])).toBe('it has stopped');
   expect(confirmed).toContain('msg_4');
 });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { clockShifts, type OwnRedis, ownRedis, spanCollector, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startDispatcher } from './support/dispatcher.ts';
@@ -88,7 +89,7 @@ test('a worker that was frozen beyond its leases drops those answers, with one w
   running.signal('SIGSTOP');
   scene.agents.script.isLost = () => true;
   scene.agents.script.complete = () => 'attempt_superseded';
-  await until('the model has answered while the worker is frozen', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
+  await until('the model has answered while the worker is frozen', () => pause(600, true));
   running.signal('SIGCONT');
   await until('both are dropped', () => outcomesIn(running).length === 2, 15_000);
   expect(outcomesIn(running).sort()).toEqual(['lost', 'superseded']);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
 import { ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -94,7 +95,7 @@ describe('a message that is waited for', () => {
   test('is answered even if its reply arrives before its acceptance', async () => {
     world.peer.agents.start = async ({ answerId, replyChannel }) => {
       world.replies.send(replyChannel, { kind: 'ended', id: answerId, message: answerMessage(answerId) });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
       return started(answerId);
     };
     world.peer.agents.read = never;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
@@ -124,7 +125,7 @@ describe('a streamed answer', () => {
 
   test('lasts longer than the wait limit of other requests', async () => {
     const { item, reader, send } = await begin();
-    await new Promise((resolve) => setTimeout(resolve, 1_600));
+    await pause(1_600);
     send({ kind: 'ended', message: answerMessage(item.answerId) });
     await reader.ended;
     expect(kinds(reader)).toEqual(['started', 'completed']);
@@ -162,7 +163,7 @@ describe('a streamed answer', () => {
     const asking = begin({ 'idempotency-key': 'k' }, { attached: true, deadlineMs: Date.now() - 3_600_000 });
     const { reader } = await asking;
     peer.agents.read = async (answerId) => {
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await pause(500);
       return { message: answerMessage(answerId), attempt: 1 };
     };
     await reader.ended;

@@ -1,4 +1,5 @@
 /** Fills the memory of the gate's threads repeatedly: `node fill-threads.ts ROUNDS`. Prints the outcomes of the statements. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { createStatementGate } from '../../src/threads/statement-gate.ts';
 import { scope } from './gate-catalog.ts';
 
@@ -26,6 +27,6 @@ for (const fault of faults)
     .of(fault)
     .pass(fault, scope)
     .catch(() => undefined);
-await new Promise((resolve) => setTimeout(resolve, 300));
+await pause(300);
 await gate.close();
 process.stdout.write(`${JSON.stringify(counts)}\n`);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { anyCharacter } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -11,7 +12,7 @@ function startWriter(channels: readonly string[] = ['replies:1']) {
   return { writer: writers.writerTo('msg_1', 3, channels), sent, texts };
 }
 
-const ticked = () => new Promise((resolve) => setTimeout(resolve, 40));
+const ticked = () => pause(40);
 
 test('the first delta is sent at once, and those of the next 20 ms are sent as one', async () => {
   const { writer, sent, texts } = startWriter();

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { createProducer, openRedis, redisSettings } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
 import { testRedis } from '@agent-service/testkit';
@@ -176,7 +177,7 @@ test(`${overdueHolds} holds that belong to no answer are all released after cred
 /** Runs a sweep as the process does, until a condition holds or no row is left. */
 async function sweep(step: (parts: Composition['deps']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isOver()) && (await countOf('true')) > 0) {
-    if ((await step(rig.deps)) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    if ((await step(rig.deps)) === 0) await pause(100);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { processDue, releaseOverdueHolds, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
@@ -154,7 +155,7 @@ async function quiesce(): Promise<void> {
     const [left] = await rig.sql<{ answers: string }>('select count(*) as answers from answers');
     const open = [...rig.ledger.holds.values()].some(({ state }) => state === 'open');
     if (left?.answers === '0' && !open && round > 8) return;
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    await pause(15);
   }
   throw new Error(`answers remain unfinished: ${JSON.stringify(await rig.sql('select id, state, due from answers'))}`);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, newId } from '@agent-service/contracts';
 import { type OwnRedis, ownRedis, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -57,8 +58,6 @@ afterAll(async () => {
   await database?.drop();
 }, 60_000);
 
-const pauseFor = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** Sends the same item for 5 s until a replica answers, as a gateway does for one caller. */
 async function ask(accepted: Map<string, number>): Promise<void> {
   const answerId = newId('msg');
@@ -69,7 +68,7 @@ async function ask(accepted: Map<string, number>): Promise<void> {
     const [result] = response?.results ?? [];
     if (result?.started) accepted.set(answerId, performance.now());
     if (result?.started || (result?.refusal && result.refusal.code !== 'unavailable')) return;
-    await pauseFor(50);
+    await pause(50);
   }
 }
 
@@ -77,7 +76,7 @@ async function load(accepted: Map<string, number>, stopped: () => boolean): Prom
   const one = async () => {
     while (!stopped()) {
       await ask(accepted);
-      await pauseFor(pauseMs);
+      await pause(pauseMs);
     }
   };
   await Promise.all(Array.from({ length: callers }, one));
@@ -92,7 +91,7 @@ async function faults(until: number): Promise<string[]> {
   };
   const kill = (process: ServiceProcess) => async () => {
     await process.kill();
-    await pauseFor(200);
+    await pause(200);
     await process.start();
   };
   const kinds: [string, () => Promise<void>][] = [
@@ -104,7 +103,7 @@ async function faults(until: number): Promise<string[]> {
       'redis',
       async () => {
         await redis.stop();
-        await pauseFor(1_000);
+        await pause(1_000);
         await redis.start();
       },
     ],
@@ -119,7 +118,7 @@ async function faults(until: number): Promise<string[]> {
   const done: string[] = [];
   for (let n = 0; performance.now() < until || n < kinds.length; n += 1) {
     const [name, fault] = kinds[n % kinds.length] as (typeof kinds)[number];
-    await pauseFor(Math.random() * 600);
+    await pause(Math.random() * 600);
     await fault();
     done.push(name);
   }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -27,7 +28,7 @@ afterEach(async () => {
     await retryReleases(rig.deps);
     await retrySettlements(rig.deps);
     if ((await rig.sql('select 1 from answers')).length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
   }
   throw new Error('answers are left');
 });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@agent-service/contracts';
 import type { AnswerJob, Reply, WorkerNotice } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
@@ -165,6 +166,6 @@ export async function untilValue<T>(look: () => T | Promise<T>, holds: (value: T
     const value = await look();
     if (holds(value)) return value;
     if (performance.now() > end) throw new Error(`the condition never held; last value: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
   }
 }

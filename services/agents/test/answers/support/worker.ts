@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@agent-service/contracts';
 import { openRedis, redisSettings, startWorker } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
@@ -33,7 +34,7 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
     while (performance.now() < end) {
       const response = await call().catch(() => undefined);
       if (response !== undefined) return response;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await pause(retryMs);
     }
     return undefined;
   }
@@ -47,7 +48,7 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
     inFlight.set(answerId, { answer, attempt });
     if (stored.has(answerId)) wasted.push(answerId);
     requests.set(answerId, (requests.get(answerId) ?? 0) + 1);
-    await new Promise((resolve) => setTimeout(resolve, modelMs()));
+    await pause(modelMs());
     const item = { answer: { answer, attempt }, content: `answer to ${answerId}`, inputTokens: 10, outputTokens: 10, queries: [] };
     const end = performance.now() + patienceMs;
     while (performance.now() < end) {
@@ -55,7 +56,7 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
       const code = response?.results[0]?.refusal?.code;
       if (code === undefined && response) stored.set(answerId, (stored.get(answerId) ?? 0) + 1);
       if (code !== 'unavailable') break;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await pause(retryMs);
     }
     inFlight.delete(answerId);
   }
