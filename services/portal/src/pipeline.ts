@@ -32,7 +32,7 @@ export async function admit(exchange: Exchange, access: PortalRoute['access'], d
   if (changesState(request)) requireSameOrigin(request, origin);
   if (access === 'everyone') return undefined;
   const token = backends.cookie.read(request);
-  const session = await limited(exchange, deps, () => callFor(exchange, () => backends.sessions.resume(token)));
+  const session = await limitUnproven(exchange, deps, () => callFor(exchange, () => backends.sessions.resume(token)));
   if (changesState(request)) requireCsrfToken(request, session.token);
   if (access === 'administrator' && session.user.role !== 'admin')
     throw new ServiceError('admin_required', { message: 'Only administrators may do this.' });
@@ -46,7 +46,7 @@ const clientAddressOf = ({ request }: Exchange, { trustedProxies }: PipelineDeps
 const unproven: readonly string[] = ['unauthorized', 'not_found', 'invalid_credentials', 'invalid_token', 'rate_limited'];
 
 /** Refuses an address with too many unproven requests before identity is asked, unless its session was valid lately. */
-async function limited<T>(exchange: Exchange, deps: PipelineDeps, work: () => Promise<T>): Promise<T> {
+async function limitUnproven<T>(exchange: Exchange, deps: PipelineDeps, work: () => Promise<T>): Promise<T> {
   const { failures, backends } = deps;
   const token = backends.cookie.read(exchange.request);
   const addressOf = () => countedAddress(clientAddressOf(exchange, deps));
@@ -92,7 +92,7 @@ export const createPipeline =
       origin: originOf(request, deps.origin),
     };
     const handle = () => callFor(exchange, () => route.handler({ ...input, session } as never, deps.backends), route.limitMs);
-    const reply = route.access === 'everyone' ? limited(exchange, deps, handle) : handle();
+    const reply = route.access === 'everyone' ? limitUnproven(exchange, deps, handle) : handle();
     const { replyToRefusal } = route;
     return await (replyToRefusal ? reply.catch((cause: unknown) => replyToRefusal(refusalOf(cause), deps.backends)) : reply);
   };

@@ -2,7 +2,7 @@ import { type Client, required } from '@agent-service/contracts';
 import { jsonReply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import { administratorRoute, pathId, publicRoute } from './route.ts';
-import { counted, openedReply } from './session.ts';
+import { countOutcome, signedInReply } from './session.ts';
 
 type Invitation = NonNullable<Awaited<ReturnType<Client<'identity'>['getInvitation']>>['invitation']>;
 
@@ -71,8 +71,8 @@ export const acceptInvitation = publicRoute({
   async handler(request, backends) {
     const { client, sessionToken: previousSessionToken } = request;
     const accepted = backends.identity.acceptInvitation({ ...request.body, client, previousSessionToken });
-    const { opened } = await counted(accepted, 'invitation', backends);
-    return openedReply(opened, request, backends);
+    const { opened } = await countOutcome(accepted, 'invitation', backends);
+    return signedInReply(opened, request, backends);
   },
 });
 

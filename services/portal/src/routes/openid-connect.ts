@@ -3,7 +3,7 @@ import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import type { Provider, SignInAttempt } from '../sessions/provider.ts';
 import { type Backends, type PortalRequest, publicRoute } from './route.ts';
-import { counted, openedReply } from './session.ts';
+import { countOutcome, signedInReply } from './session.ts';
 
 /** A path of the portal itself. */
 const pathOf = (value: string): string => (/^\/(?![/\\])[\x21-\x7e]*$/.test(value) ? value : '/');
@@ -75,7 +75,7 @@ export const finishSignIn = publicRoute({
     const { returnTo } = attempt;
     if (choiceToken !== '') return redirect('/choose-organization', [signInCookie.set(encode({ choiceToken, returnTo }))]);
     backends.countSignIn('openid_connect', 'success');
-    const [, cookie = ''] = openedReply(opened, request, backends).headers ?? [];
+    const [, cookie = ''] = signedInReply(opened, request, backends).headers ?? [];
     return redirect(returnTo, [cookie, signInCookie.clear]);
   },
   replyToRefusal(refusal, backends) {
@@ -129,8 +129,8 @@ export const chooseOrganization = publicRoute({
     const { choiceToken } = requireChoice(request, backends);
     const { client, sessionToken: previousSessionToken, body } = request;
     const choice = { choiceToken, organizationId: body.organization_id, client, previousSessionToken };
-    const { opened } = await counted(backends.identity.chooseOrganization(choice), 'openid_connect', backends);
-    const reply = openedReply(opened, request, backends);
+    const { opened } = await countOutcome(backends.identity.chooseOrganization(choice), 'openid_connect', backends);
+    const reply = signedInReply(opened, request, backends);
     return { ...reply, headers: [...(reply.headers ?? []), 'Set-Cookie', backends.signInCookie.clear] };
   },
 });

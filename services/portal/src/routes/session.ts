@@ -5,7 +5,7 @@ import { csrfTokenOf } from '../sessions/same-origin.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { type Backends, type PortalRequest, pathId, publicRoute, userRoute } from './route.ts';
 
-const describe = (
+const toSessionData = (
   { user, organizationId, organizationName, twoFactor, hasPassword, expiresAt, token }: Session,
   { features }: Backends,
 ) => ({
@@ -20,8 +20,12 @@ const describe = (
 
 type Opened = NonNullable<Awaited<ReturnType<Client<'identity'>['signIn']>>['opened']>;
 
-/** Counts how an attempt to sign in ends. */
-export async function counted<T>(work: Promise<T>, method: Parameters<Backends['countSignIn']>[0], { countSignIn }: Backends): Promise<T> {
+/** Counts the outcome of an attempt to sign in. */
+export async function countOutcome<T>(
+  work: Promise<T>,
+  method: Parameters<Backends['countSignIn']>[0],
+  { countSignIn }: Backends,
+): Promise<T> {
   try {
     const result = await work;
     countSignIn(method, 'success');
@@ -33,11 +37,11 @@ export async function counted<T>(work: Promise<T>, method: Parameters<Backends['
 }
 
 /** Gives the browser the token of its new session. It is never one that the browser brought. */
-export function openedReply(opened: Opened | null | undefined, request: PortalRequest, backends: Backends): Reply {
+export function signedInReply(opened: Opened | null | undefined, request: PortalRequest, backends: Backends): Reply {
   const { sessionToken: token, session } = required(opened);
   const { user, ...rest } = required(session);
   backends.sessions.forget(request.sessionToken);
-  const data = describe({ ...rest, user: required(user), token }, backends);
+  const data = toSessionData({ ...rest, user: required(user), token }, backends);
   return { ...jsonReply(201, { data }), headers: ['Set-Cookie', backends.cookie.set(token)] };
 }
 
@@ -48,7 +52,7 @@ export const getSession = publicRoute({
     // A page reads its session again after a change of the user.
     backends.sessions.forget(sessionToken);
     try {
-      return jsonReply(200, { data: describe(await backends.sessions.resume(sessionToken), backends) });
+      return jsonReply(200, { data: toSessionData(await backends.sessions.resume(sessionToken), backends) });
     } catch (cause) {
       if (ServiceError.from(cause).code !== 'unauthorized') throw cause;
       throw new ServiceError('unauthorized', { details: { features: backends.features }, cause });
@@ -71,8 +75,8 @@ export const createSession = publicRoute({
     const { email, password, code, organization_id: organizationId } = request.body;
     const { client, sessionToken: previousSessionToken } = request;
     const attempt = { email, password, code, organizationId, client, previousSessionToken };
-    const { opened } = await counted(backends.identity.signIn(attempt), 'password', backends);
-    return openedReply(opened, request, backends);
+    const { opened } = await countOutcome(backends.identity.signIn(attempt), 'password', backends);
+    return signedInReply(opened, request, backends);
   },
 });
 
