@@ -61,7 +61,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
       signInCookie: createSignInCookie(isSecure),
       countSignIn: (method, outcome) => signIns.inc({ method, outcome }),
       onProviderRefusal: (cause) => process.logger.warn({ event: 'provider_refused', err: cause }),
-      features: { webhooks: config.WEBHOOKS_ENABLED, openid_connect: provider !== undefined, password: true },
+      features: { webhooks: config.WEBHOOKS_ENABLED, openid_connect: provider !== undefined },
     },
     origin,
     trustedProxies: config.TRUSTED_PROXIES,

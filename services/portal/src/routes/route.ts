@@ -31,7 +31,7 @@ export interface Backends {
   readonly countSignIn: (method: 'password' | 'openid_connect' | 'invitation', outcome: string) => void;
   /** Told why an answer of the provider was not accepted. */
   readonly onProviderRefusal: (cause: unknown) => void;
-  readonly features: { readonly webhooks: boolean; readonly openid_connect: boolean; readonly password: boolean };
+  readonly features: { readonly webhooks: boolean; readonly openid_connect: boolean };
 }
 
 export interface PortalRequest<Body = unknown> {

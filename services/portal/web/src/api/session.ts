@@ -6,7 +6,6 @@ import { restoreUnsent, storeUnsent } from './unsent.ts';
 export interface Features {
   webhooks: boolean;
   openid_connect: boolean;
-  password: boolean;
 }
 
 export interface Session {

@@ -34,7 +34,7 @@ export function SignInPage() {
       {error && (
         <Notice tone="danger">{providerErrors[error] ?? 'The sign-in with your identity provider did not succeed. Try again.'}</Notice>
       )}
-      {features.password !== false && <PasswordForm />}
+      <PasswordForm />
       {features.openid_connect && (
         <a className="button large wide" href={`/api/openid-connect/start?return_to=${encodeURIComponent(safePath(returnTo))}`}>
           Sign in with your organization
