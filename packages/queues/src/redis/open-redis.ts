@@ -1,16 +1,8 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
-import {
-  createRedisClient,
-  createSubscriber,
-  type RedisClient,
-  reconnectPause,
-  reportOutages,
-  type Topology,
-  usualCommandLimitMs,
-} from './clients.ts';
-import { parseNodes, type RedisConfig, type RedisNode } from './settings.ts';
-import { askTopology } from './topology.ts';
+import { createRedisClient, createSubscriber, type RedisClient, reportOutages, type Topology, usualCommandLimitMs } from './clients.ts';
+import { parseNodes, type RedisConfig } from './settings.ts';
+import { findTopology, waitForTopology } from './topology.ts';
 
 const startLimitMs = 2_000;
 
@@ -39,7 +31,7 @@ export async function openRedis(
   const nodes = parseNodes(config.REDIS_URL);
   const keep = keepUntilStop(process);
   const startedAt = performance.now();
-  const known = await topologyAtStart(process, nodes, config);
+  const known = await findTopology(process, nodes, config);
   let topology = known ?? unknown;
   const connect = () =>
     reportOutages(process, 'commands', keep(createRedisClient(nodes, topology, { purpose: 'commands', commandLimitMs })));
@@ -65,7 +57,7 @@ export async function openRedis(
       return commands;
     },
     commandLimitMs,
-    topology: known ? Promise.resolve(known) : keepAsking(process, nodes, config).then(learn),
+    topology: known ? Promise.resolve(known) : waitForTopology(process, nodes, config).then(learn),
     dedicated,
   };
 }
@@ -83,47 +75,6 @@ function keepUntilStop(process: ProcessContext): <Client extends RedisClient>(cl
     client.once('end', () => clients.delete(client));
     return client;
   };
-}
-
-async function topologyAtStart(process: ProcessContext, nodes: readonly RedisNode[], config: RedisConfig): Promise<Topology | undefined> {
-  const configured = configuredTopology(config);
-  if (configured) return configured;
-  try {
-    return await ask(nodes, config);
-  } catch (cause) {
-    process.logger.warn({ event: 'redis_away', purpose: 'topology', err: cause });
-    return undefined;
-  }
-}
-
-function configuredTopology({ REDIS_MODE: mode, REDIS_SENTINEL_MASTER: master }: RedisConfig): Topology | undefined {
-  if (mode === 'single' || mode === 'cluster') return { mode, master: '' };
-  return mode === 'sentinel' && master !== undefined ? { mode, master } : undefined;
-}
-
-async function ask(nodes: readonly RedisNode[], { REDIS_MODE, REDIS_SENTINEL_MASTER }: RedisConfig): Promise<Topology> {
-  const answer = await askTopology(nodes, REDIS_SENTINEL_MASTER);
-  if (REDIS_MODE === 'sentinel' && answer.mode !== 'sentinel')
-    throw new Error('REDIS_MODE is sentinel, and REDIS_URL does not name sentinels');
-  return answer;
-}
-
-/** Stays pending once the process stops. */
-function keepAsking(process: ProcessContext, nodes: readonly RedisNode[], config: RedisConfig): Promise<Topology> {
-  return new Promise((resolve) => {
-    const attempt = async (count: number): Promise<void> => {
-      if (process.stopping.aborted) return;
-      try {
-        const answer = await ask(nodes, config);
-        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: answer.mode });
-        resolve(answer);
-      } catch (cause) {
-        process.logger.debug({ event: 'redis_away', purpose: 'topology', err: cause });
-        setTimeout(() => void attempt(count + 1), reconnectPause(count));
-      }
-    };
-    void attempt(1);
-  });
 }
 
 function firstConnection(client: RedisClient, limitMs: number): Promise<void> {

@@ -1,7 +1,54 @@
+import type { ProcessContext } from '@agent-service/runtime';
 import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
-import { nodeOptions, type Topology } from './clients.ts';
-import type { RedisNode } from './settings.ts';
+import { nodeOptions, reconnectPause, type Topology } from './clients.ts';
+import type { RedisConfig, RedisNode } from './settings.ts';
+
+/** The kind that the settings name, or that a server tells; undefined while none answers. */
+export async function findTopology(
+  process: ProcessContext,
+  nodes: readonly RedisNode[],
+  config: RedisConfig,
+): Promise<Topology | undefined> {
+  const configured = configuredTopology(config);
+  if (configured) return configured;
+  try {
+    return await ask(nodes, config);
+  } catch (cause) {
+    process.logger.warn({ event: 'redis_away', purpose: 'topology', err: cause });
+    return undefined;
+  }
+}
+
+function configuredTopology({ REDIS_MODE: mode, REDIS_SENTINEL_MASTER: master }: RedisConfig): Topology | undefined {
+  if (mode === 'single' || mode === 'cluster') return { mode, master: '' };
+  return mode === 'sentinel' && master !== undefined ? { mode, master } : undefined;
+}
+
+async function ask(nodes: readonly RedisNode[], { REDIS_MODE, REDIS_SENTINEL_MASTER }: RedisConfig): Promise<Topology> {
+  const answer = await askTopology(nodes, REDIS_SENTINEL_MASTER);
+  if (REDIS_MODE === 'sentinel' && answer.mode !== 'sentinel')
+    throw new Error('REDIS_MODE is sentinel, and REDIS_URL does not name sentinels');
+  return answer;
+}
+
+/** Asks until a server answers. Stays pending once the process stops. */
+export function waitForTopology(process: ProcessContext, nodes: readonly RedisNode[], config: RedisConfig): Promise<Topology> {
+  return new Promise((resolve) => {
+    const attempt = async (count: number): Promise<void> => {
+      if (process.stopping.aborted) return;
+      try {
+        const answer = await ask(nodes, config);
+        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: answer.mode });
+        resolve(answer);
+      } catch (cause) {
+        process.logger.debug({ event: 'redis_away', purpose: 'topology', err: cause });
+        setTimeout(() => void attempt(count + 1), reconnectPause(count));
+      }
+    };
+    void attempt(1);
+  });
+}
 
 const askLimitMs = 1_500;
 
