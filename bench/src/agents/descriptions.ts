@@ -1,4 +1,4 @@
-import { randomOf } from '../../../packages/testkit/src/random.ts';
+import { randomFrom } from '@agent-service/testkit/random';
 import type { BulkAgent } from '../../../services/agents/test/bulk-agents.ts';
 
 const words =
@@ -21,7 +21,7 @@ export const searches = {
 
 /** Agents with believable texts, every search's matches spread evenly among them. */
 export function agentsWithMatches(count: number): BulkAgent[] {
-  const random = randomOf(7);
+  const random = randomFrom(7);
   const pick = (from: readonly string[]): string => from[random.below(from.length)] ?? '';
   const every = count / matches;
   const planted = Object.values(searches);

@@ -14,7 +14,7 @@ export { testFolder } from './infrastructure/run-folder.ts';
 export { machineEnvironment, mainFileOf } from './infrastructure/settings.ts';
 export { modelsFileFor } from './models-file.ts';
 export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';
-export { randomOf, runSeed } from './random.ts';
+export { randomFrom, runSeed } from './random.ts';
 export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './servers/own-redis.ts';
 export { type PostgresPair, postgresPair } from './servers/postgres-pair.ts';

@@ -1,4 +1,4 @@
-export { randomFrom as randomOf } from '@agent-service/local/demonstration/values';
+export { randomFrom } from '@agent-service/local/demonstration/values';
 
 /** The seed of a run: a new one each time, printed, or the one given again as TEST_SEED. */
 export function runSeed(name: string): number {

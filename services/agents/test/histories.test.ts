@@ -1,4 +1,4 @@
-import { randomOf, runSeed } from '@agent-service/testkit';
+import { randomFrom, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
@@ -26,7 +26,7 @@ async function disorder(seed: number): Promise<{ done: number; refused: Set<stri
   const known: { id: string; tenant: (typeof tenants)[number] }[] = [];
   const refused = new Set<string>();
   let done = 0;
-  const one = async (random: ReturnType<typeof randomOf>): Promise<void> => {
+  const one = async (random: ReturnType<typeof randomFrom>): Promise<void> => {
     const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
     for (let step = 0; step < 25; step += 1) {
       const what = random.below(10);
@@ -44,7 +44,7 @@ async function disorder(seed: number): Promise<{ done: number; refused: Set<stri
       }
     }
   };
-  await Promise.all(Array.from({ length: 10 }, (_, n) => one(randomOf(seed + n))));
+  await Promise.all(Array.from({ length: 10 }, (_, n) => one(randomFrom(seed + n))));
   return { done, refused };
 }
 

@@ -1,4 +1,4 @@
-import { randomOf, runSeed } from '@agent-service/testkit';
+import { randomFrom, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
@@ -24,7 +24,7 @@ let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot({ now: () => clock.now });
-  const random = randomOf(runSeed('lists of agents'));
+  const random = randomFrom(runSeed('lists of agents'));
   const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
   for (let n = 0; n < 104; n += 1) {
     // Some in the same millisecond, so that only the id tells them apart.
@@ -158,7 +158,7 @@ test('a cursor opens nothing but its own list', async () => {
 });
 
 test('a category of any 2,000 letters is stored, changed, listed and counted apart from one with the same beginning', async () => {
-  const random = randomOf(runSeed('long categories'));
+  const random = randomFrom(runSeed('long categories'));
   const caller = { organizationId: 'org_long' };
   // Four bytes each, and no two parts alike: nothing that an index could store in full.
   const letters = (count: number) => Array.from({ length: count }, () => String.fromCodePoint(0x20000 + random.below(40_000))).join('');

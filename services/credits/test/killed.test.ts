@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { randomFrom, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Answer, type Caller, end, holdAmount, pay, tenant } from './answers.ts';
 import { asCaller } from './boot.ts';
@@ -47,7 +47,7 @@ test(
 
 /** Keeps all processes under load while each in turn is killed and restarted; at the end both are killed at once. */
 async function underKills(seed: number, answers: Answer[]): Promise<void> {
-  const random = randomOf(seed);
+  const random = randomFrom(seed);
   let stopped = false;
   const caller: Caller = { any: () => processes[random.below(2)] as CreditsProcess, stopped: () => stopped };
   const one = async () => {

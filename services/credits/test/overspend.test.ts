@@ -1,4 +1,4 @@
-import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { randomFrom, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, tenantOf } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
@@ -33,7 +33,7 @@ test(
 
 /** Users, amounts, processes and the split into calls are random; the granted total is not. */
 async function overspend(seed: number): Promise<void> {
-  const random = randomOf(seed);
+  const random = randomFrom(seed);
   const tenant = tenantOf(`org_${seed}`);
   const amount = 1 + random.below(9);
   const users = [1, 2, 5, 10][random.below(4)] as number;

@@ -6,7 +6,7 @@ import {
   ownRedis,
   type Receiver,
   type ReceiverAnswer,
-  randomOf,
+  randomFrom,
   runSeed,
   type ServiceProcess,
   serviceProcess,
@@ -66,7 +66,7 @@ const createEndpoint = (index: number) =>
 test(
   'SIGKILL of dispatchers and webhooks, FLUSHALL and a PostgreSQL that restarts, under load: every event reaches every endpoint',
   async () => {
-    const random = randomOf(runSeed('webhook faults'));
+    const random = randomFrom(runSeed('webhook faults'));
     const faults = [
       () => killed(dispatchers[0] as ServiceProcess),
       flushed,

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { processDue, releaseOverdueHolds, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
@@ -6,7 +7,6 @@ import { addAgent, type Composition, compose, environment, newMessage, organizat
 import { charge } from './support/ledger.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 12);
-const seed = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 1_000_000);
 
 let rig: Composition;
 beforeAll(async () => {
@@ -221,7 +221,6 @@ async function newWorld(): Promise<World> {
 }
 
 test('events in any order lead to one end, one charge or release, and exact counters', async () => {
-  process.stdout.write(`interleavings: PROPERTY_SEED=${seed}\n`);
   let ends = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 40, maxLength: 150 }), async (commands) => {
@@ -241,7 +240,7 @@ test('events in any order lead to one end, one charge or release, and exact coun
       await checkConversations();
       ends += world.answers.length;
     }),
-    { seed, numRuns, endOnFailure: true },
+    { seed: runSeed('interleavings'), numRuns, endOnFailure: true },
   );
   expect(ends).toBeGreaterThan(numRuns);
 }, 120_000);

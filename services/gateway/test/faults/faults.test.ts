@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { randomOf, runSeed } from '@agent-service/testkit';
+import { randomFrom, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { expectNothingLost } from './expectations.ts';
@@ -8,7 +8,7 @@ import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
 /** FAULTS=long: the promised times in full, each process separately, more rounds and more callers. */
 const long = process.env['FAULTS'] === 'long';
-const random = randomOf(runSeed('faults'));
+const random = randomFrom(runSeed('faults'));
 const rounds = long ? 8 : 1;
 const callers = long ? 30 : 4;
 const modelMs = 150;
