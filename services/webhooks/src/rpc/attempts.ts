@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services, type Tenant } from '@agent-service/contracts';
 import { toStorable } from '@agent-service/contracts/text';
-import { classifyDatabaseFailure, type Sql, writeAudit } from '@agent-service/store';
+import { classifyDatabaseFailure, isoTime, type Sql, writeAudit } from '@agent-service/store';
 import { createBatcher, createSlowTenants, tenantName } from '@agent-service/work';
 import type { WebhooksDeps } from '../deps.ts';
 import { classifyOutcome, endAttempts, type Outcome, type WebhookChange } from '../domain/attempts.ts';
@@ -18,15 +18,7 @@ import {
   type WebhookUpdate,
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
-import {
-  type DispatchedKey,
-  distinctWebhooks,
-  limitSharedWait,
-  toMs,
-  toTimestamp,
-  type WebhookKey,
-  webhookKeyText,
-} from '../store/queue.ts';
+import { type DispatchedKey, distinctWebhooks, limitSharedWait, toMs, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
 export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
@@ -165,7 +157,7 @@ async function endInFlight(sql: Sql, jobs: readonly EndingJob[], at: number): Pr
     const cause = disabledBy === null ? undefined : ending[disabledBy];
     return cause ? [{ key, after, cause }] : [];
   });
-  for (const { key, after, cause } of disabled) await recordDisabled(sql, key, cause, toTimestamp(after.failingSince ?? at), at);
+  for (const { key, after, cause } of disabled) await recordDisabled(sql, key, cause, isoTime(after.failingSince ?? at), at);
   return { webhooks: keys, isAudited: disabled.length > 0 };
 }
 
@@ -193,7 +185,7 @@ async function recordDisabled(
     target,
     changes: { reason, failing_since: failingSince },
   });
-  const notice = { endpointId: webhookId, url, reason, failingSince, disabledAt: toTimestamp(at) } as const;
+  const notice = { endpointId: webhookId, url, reason, failingSince, disabledAt: isoTime(at) } as const;
   await addNotice(sql, { organizationId, environment }, randomUUID(), notice, at);
 }
 

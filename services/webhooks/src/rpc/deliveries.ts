@@ -11,7 +11,6 @@ import {
   listDeliveries as selectDeliveries,
 } from '../store/deliveries.ts';
 import { deliveriesRetainedMs } from '../store/months.ts';
-import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
@@ -74,7 +73,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
       if (!webhook) throw new ServiceError('not_found');
       if (!webhook.active) throw new ServiceError('webhook_inactive');
       const at = now();
-      const event = { id: newId('evt'), type: testEventType, createdAt: toTimestamp(at) };
+      const event = { id: newId('evt'), type: testEventType, createdAt: isoTime(at) };
       const data = { organization_id: organizationId, webhook_id: webhookId };
       await addTestEvent(sql, tenant, { ...event, body: serializeEvent({ ...event, data }), at });
       const of = { webhookId, eventId: event.id, eventType: event.type };

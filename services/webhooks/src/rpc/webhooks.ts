@@ -1,8 +1,7 @@
 import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
-import { toTimestamp } from '../store/queue.ts';
 import {
   addWebhook,
   changeWebhook,
@@ -126,7 +125,7 @@ export const rotateSecret = (deps: WebhooksDeps): RpcOf<'webhooks', 'rotateSecre
       const previousUntil = at + previousSecretMs;
       await replaceSecret(em, webhook, sealed, at, previousUntil);
       await writeAudit(sql, call, { action: 'webhook.secret_rotated', ...tenant, target: { type: 'webhook', id } });
-      return { endpoint: toEndpointMessage(webhook), sealed, previousSecretUntil: toTimestamp(previousUntil) };
+      return { endpoint: toEndpointMessage(webhook), sealed, previousSecretUntil: isoTime(previousUntil) };
     });
     auditRelay.nudge();
     const { endpoint, previousSecretUntil } = stored;

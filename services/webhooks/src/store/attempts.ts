@@ -1,8 +1,8 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { isoTime, type Sql } from '@agent-service/store';
 import type { DeliveryEnd, InFlightDelivery, Outcome } from '../domain/attempts.ts';
 import type { Health, HealthStatus } from '../domain/health.ts';
-import { atRowOf, type DispatchedKey, distinctWebhooks, toMs, toMsOrNull, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
+import { atRowOf, type DispatchedKey, distinctWebhooks, toMs, toMsOrNull, type WebhookKey, webhookColumns } from './queue.ts';
 
 export interface AttemptRow {
   position: number;
@@ -96,7 +96,7 @@ const saveDeliveredStatement = `
  * written. Resolves to the ended deliveries; a failure at the same moment counts as later.
  */
 export function saveDelivered(sql: Sql, jobs: readonly DeliveredJob[], now: number): Promise<Delivered[]> {
-  return sql<Delivered>(saveDeliveredStatement, [JSON.stringify(jobs.map((job) => recordOf(job, now))), toTimestamp(now)]);
+  return sql<Delivered>(saveDeliveredStatement, [JSON.stringify(jobs.map((job) => recordOf(job, now))), isoTime(now)]);
 }
 
 const recordOf = ({ position, organizationId, environment, deliveryId, dispatch, outcome }: DeliveredJob, now: number) => ({
@@ -124,7 +124,7 @@ export async function recordDeliveryTimes(sql: Sql, delivered: readonly Delivere
   const isStale = ({ lastDeliveryAt }: Delivered) => lastDeliveryAt === null || toMs(lastDeliveryAt) < now - deliveryTimeLagMs;
   const stale = distinctWebhooks(delivered.filter(isStale));
   if (stale.length === 0) return;
-  await sql(recordDeliveryTimesStatement, [...webhookColumns(stale), toTimestamp(now)]);
+  await sql(recordDeliveryTimesStatement, [...webhookColumns(stale), isoTime(now)]);
 }
 
 export interface InFlightRow extends WebhookKey, InFlightDelivery {
@@ -209,7 +209,7 @@ const saveEndedStatement = `
 
 /** Writes the ends of attempts. */
 export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: number): Promise<void> {
-  await sql(saveEndedStatement, [JSON.stringify(ended.map((each) => endRecordOf(each, now))), toTimestamp(now)]);
+  await sql(saveEndedStatement, [JSON.stringify(ended.map((each) => endRecordOf(each, now))), isoTime(now)]);
 }
 
 function endRecordOf({ organizationId, environment, deliveryId, end, outcome }: EndedDelivery, now: number) {
@@ -218,9 +218,9 @@ function endRecordOf({ organizationId, environment, deliveryId, end, outcome }: 
     environment,
     id: deliveryId,
     state: end.state,
-    due_at: end.state === 'waiting' ? toTimestamp(end.dueAt) : null,
+    due_at: end.state === 'waiting' ? isoTime(end.dueAt) : null,
     attempts_made: end.attemptsMade,
-    last_failure_at: end.failedAt === null ? null : toTimestamp(end.failedAt),
+    last_failure_at: end.failedAt === null ? null : isoTime(end.failedAt),
     attempt: outcome.kind === 'returned' ? null : [attemptOf(outcome, now)],
     response_status: outcome.kind === 'answered' ? outcome.status : null,
     response_body: outcome.kind === 'answered' ? outcome.body : null,
@@ -236,7 +236,7 @@ export interface AttemptRecord {
 }
 
 const attemptOf = (outcome: Exclude<Outcome, { kind: 'returned' }>, now: number): AttemptRecord => ({
-  at: toTimestamp(now - outcome.durationMs),
+  at: isoTime(now - outcome.durationMs),
   status: outcome.kind === 'answered' ? outcome.status : 0,
   error: outcome.kind === 'answered' ? '' : outcome.reason,
   duration_ms: outcome.durationMs,
@@ -270,13 +270,13 @@ export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpd
     environment,
     id: webhookId,
     status: health.status,
-    failing_since: health.failingSince === null ? null : toTimestamp(health.failingSince),
-    first_failure_at: health.firstFailureAt === null ? null : toTimestamp(health.firstFailureAt),
+    failing_since: health.failingSince === null ? null : isoTime(health.failingSince),
+    first_failure_at: health.firstFailureAt === null ? null : isoTime(health.firstFailureAt),
     failed_events: health.failedEvents,
     attempted: isAttempted,
-    look_at: checkAt === null ? null : toTimestamp(checkAt),
+    look_at: checkAt === null ? null : isoTime(checkAt),
   }));
-  await sql(saveWebhookHealthStatement, [JSON.stringify(items), toTimestamp(now)]);
+  await sql(saveWebhookHealthStatement, [JSON.stringify(items), isoTime(now)]);
 }
 
 interface HealthColumns {

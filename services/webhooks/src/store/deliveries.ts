@@ -1,8 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Page, Sql } from '@agent-service/store';
+import { isoTime, type Page, type Sql } from '@agent-service/store';
 import type { AttemptRecord } from './attempts.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
-import { toTimestamp } from './queue.ts';
 
 export interface DeliveryRow {
   id: string;
@@ -93,7 +92,7 @@ export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<Deli
     redeliveryOf,
     lastFailureAt,
     test,
-    toTimestamp(at),
+    isoTime(at),
   ]);
   return row as DeliveryRow;
 }
@@ -119,7 +118,7 @@ export async function findRepeatable(
   id: string,
   receivedAfter: number,
 ): Promise<Repeatable | undefined> {
-  const [row] = await sql<Repeatable>(findRepeatableStatement, [organizationId, environment, webhookId, id, toTimestamp(receivedAfter)]);
+  const [row] = await sql<Repeatable>(findRepeatableStatement, [organizationId, environment, webhookId, id, isoTime(receivedAfter)]);
   return row;
 }
 
@@ -131,7 +130,7 @@ export async function addTestEvent(
   { organizationId, environment }: Tenant,
   { id, type, body, at }: { id: string; type: string; body: string; at: number },
 ): Promise<void> {
-  await sql(addTestEventStatement, [organizationId, environment, id, type, body, toTimestamp(at), `${nameOfMonth(at)}-01`]);
+  await sql(addTestEventStatement, [organizationId, environment, id, type, body, isoTime(at), `${nameOfMonth(at)}-01`]);
 }
 
 export const deliveryStatements = {

@@ -1,6 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
-import { toTimestamp } from './queue.ts';
+import { isoTime, type Sql } from '@agent-service/store';
 
 /** A notice to the administrators that the service disabled a webhook. */
 export interface DisabledNotice {
@@ -29,7 +28,7 @@ export async function addNotice(
   notice: DisabledNotice,
   at: number,
 ): Promise<void> {
-  await sql(addNoticeStatement, [organizationId, environment, id, JSON.stringify(notice), toTimestamp(at)]);
+  await sql(addNoticeStatement, [organizationId, environment, id, JSON.stringify(notice), isoTime(at)]);
 }
 
 const claimNoticeStatement = `
@@ -41,9 +40,9 @@ const postponeNoticeStatement =
 
 /** Claims the next notice that is due, and schedules its next attempt in case this one fails. */
 export async function claimNotice(sql: Sql, now: number, nextTryAt: (tries: number) => number): Promise<NoticeRow | undefined> {
-  const [row] = await sql<NoticeRow>(claimNoticeStatement, [toTimestamp(now)]);
+  const [row] = await sql<NoticeRow>(claimNoticeStatement, [isoTime(now)]);
   if (!row) return undefined;
-  await sql(postponeNoticeStatement, [row.organizationId, row.environment, row.id, toTimestamp(nextTryAt(row.tries))]);
+  await sql(postponeNoticeStatement, [row.organizationId, row.environment, row.id, isoTime(nextTryAt(row.tries))]);
   return row;
 }
 

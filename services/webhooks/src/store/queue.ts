@@ -1,9 +1,8 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { isoTime, type Sql } from '@agent-service/store';
 import { laneWidth, narrowLaneWidth, organizationWidth } from '../domain/schedule.ts';
 
 /** Times are milliseconds in the code and timestamps in the database; statements take them as text. */
-export const toTimestamp = (ms: number): string => new Date(ms).toISOString();
 export const toMs = (stored: string): number => new Date(stored).getTime();
 export const toMsOrNull = (stored: string | null): number | null => (stored === null ? null : toMs(stored));
 
@@ -116,15 +115,15 @@ const dispatchDueStatement = `
 export const dispatchDue = (sql: Sql, webhooks: readonly WebhookJobs[], now: number): Promise<DispatchedDelivery[]> =>
   sql<DispatchedDelivery>(dispatchDueStatement, [
     ...webhookColumns(webhooks),
-    toTimestamp(now),
-    toTimestamp(now + unconfirmedAfterMs),
+    isoTime(now),
+    isoTime(now + unconfirmedAfterMs),
     webhooks.map(({ shared }) => shared),
     webhooks.map(({ own }) => own),
   ]);
 
 /** Has the queues of these webhooks checked at this time or earlier. */
 export async function scheduleChecks(sql: Sql, webhooks: readonly WebhookKey[], at: number): Promise<void> {
-  if (webhooks.length > 0) await sql(scheduleChecksStatement, [...webhookColumns(webhooks), toTimestamp(at)]);
+  if (webhooks.length > 0) await sql(scheduleChecksStatement, [...webhookColumns(webhooks), isoTime(at)]);
 }
 
 const scheduleChecksStatement = `
@@ -142,8 +141,8 @@ const scheduleChecksStatement = `
  * deliveries that were added before the first had its locks.
  */
 export async function claimDueChecks(sql: Sql, now: number, limit: number): Promise<WebhookKey[]> {
-  const webhooks = await sql<WebhookKey>(lockDueChecks, [toTimestamp(now), limit]);
-  if (webhooks.length > 0) await sql(scheduleNextChecks, [...webhookColumns(webhooks), toTimestamp(now)]);
+  const webhooks = await sql<WebhookKey>(lockDueChecks, [isoTime(now), limit]);
+  if (webhooks.length > 0) await sql(scheduleNextChecks, [...webhookColumns(webhooks), isoTime(now)]);
   return webhooks;
 }
 
@@ -164,7 +163,7 @@ export interface UnconfirmedDelivery extends DispatchedDelivery, WebhookKey {}
 
 /** Claims a bounded number of deliveries that were dispatched some time ago and have not ended, until the next check. */
 export const claimUnconfirmed = (sql: Sql, now: number, limit: number): Promise<UnconfirmedDelivery[]> =>
-  sql<UnconfirmedDelivery>(claimUnconfirmedStatement, [toTimestamp(now), toTimestamp(now + unconfirmedAfterMs), limit]);
+  sql<UnconfirmedDelivery>(claimUnconfirmedStatement, [isoTime(now), isoTime(now + unconfirmedAfterMs), limit]);
 
 const claimUnconfirmedStatement = `
   with unconfirmed as materialized (

@@ -1,9 +1,9 @@
 import { newId } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { isoTime, type Sql } from '@agent-service/store';
 import { tenantName } from '@agent-service/work';
 import type { WebhookEvent } from '../domain/events.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
-import { distinctWebhooks, limitSharedWait, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
+import { distinctWebhooks, limitSharedWait, type WebhookKey, webhookColumns } from './queue.ts';
 
 /** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
 const checkNewAfterMs = 2_000;
@@ -76,7 +76,7 @@ async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number)
     rows.map(({ month }) => month),
     rows.map(({ type }) => type),
     rows.map(({ body }) => body),
-    toTimestamp(now),
+    isoTime(now),
   ]);
   return added.flatMap(({ organizationId, environment, id }) => byKey.get(`${organizationId}/${environment}/${id}`) ?? []);
 }
@@ -94,7 +94,7 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
     deliveries.map(({ id }) => id),
     deliveries.map(({ eventId }) => eventId),
     deliveries.map(({ eventType }) => eventType),
-    toTimestamp(now),
+    isoTime(now),
   ]);
   // Also for one tenant: the relay that sends the events waits as well, with those of other tenants behind it, and retries them.
   await limitSharedWait(sql);
@@ -125,10 +125,10 @@ const countDeliveriesStatement = `
 export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
   await sql(countDeliveriesStatement, [
     ...webhookColumns(deliveries),
-    toTimestamp(now + checkNewAfterMs),
+    isoTime(now + checkNewAfterMs),
     nameOfMonth(now),
     firstListedMonth(now).name,
-    toTimestamp(now),
+    isoTime(now),
   ]);
 }
 

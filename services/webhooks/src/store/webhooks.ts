@@ -1,9 +1,9 @@
 import type { Tenant } from '@agent-service/contracts';
-import { LockMode, type Page, type Sql, type Transaction } from '@agent-service/store';
+import { isoTime, LockMode, type Page, type Sql, type Transaction } from '@agent-service/store';
 import { healthy } from '../domain/health.ts';
 import { Webhook, type WebhookRow } from './entities.ts';
 import { deliveriesRetainedMs } from './months.ts';
-import { toTimestamp, type WebhookKey } from './queue.ts';
+import type { WebhookKey } from './queue.ts';
 
 type EntityManager = Transaction['em'];
 
@@ -101,7 +101,7 @@ export async function replaceSecret(
 
 /** Removes a bounded number of deleted webhooks whose deliveries are no longer retained; resolves to their number. */
 export async function removeDeletedWebhooks(sql: Sql, now: number, limit: number): Promise<number> {
-  return (await sql(removeDeleted, [toTimestamp(now - deliveriesRetainedMs), limit])).length;
+  return (await sql(removeDeleted, [isoTime(now - deliveriesRetainedMs), limit])).length;
 }
 
 const removeDeleted = `
@@ -118,7 +118,7 @@ export async function dropVoid(sql: Sql, now: number, limit: number): Promise<nu
     const [webhook] = await sql<WebhookKey & { voidBefore: string }>(findVoiding, after);
     if (!webhook) return 0;
     const key = [webhook.organizationId, webhook.environment, webhook.webhookId];
-    const dropped = await sql(dropDeliveries, [...key, webhook.voidBefore, limit, toTimestamp(now)]);
+    const dropped = await sql(dropDeliveries, [...key, webhook.voidBefore, limit, isoTime(now)]);
     if (dropped.length === limit) return dropped.length;
     const ended = await sql(endVoiding, key);
     if (dropped.length + ended.length > 0) return dropped.length + ended.length;
