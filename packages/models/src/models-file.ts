@@ -1,10 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { type Tier, tiers } from '@agent-service/contracts/agents/fields';
-import { ConfigurationError } from '@agent-service/runtime/config';
+import { ConfigurationError, setting } from '@agent-service/runtime/config';
 import JSON5 from 'json5';
 import { z } from 'zod';
 
 export { type Tier, tiers };
+
+/** Settings of every service that needs the models or their prices. */
+export const modelsSettings = {
+  MODELS_FILE: setting
+    .text()
+    .optional()
+    .describe(
+      "The tiers' model providers, fallbacks and prices; see [models and prices](../guides/models-and-prices.md). Without it the built-in model answers at the default prices.",
+    ),
+};
 
 /** The price of an answer of a tier, in credits. */
 export interface TierPrice {

@@ -1,5 +1,6 @@
 import { dataSourceSettings } from '@agent-service/business-data/database/settings';
 import { clientSettings } from '@agent-service/contracts';
+import { modelsSettings } from '@agent-service/models/models-file';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
 import { z } from 'zod';
@@ -22,12 +23,7 @@ export const answerWorkerSettings = z.object({
   ...clientSettings,
   ...redisSettings,
   AGENTS_ADDRESS: setting.text().describe('Address of `agents`.'),
-  MODELS_FILE: setting
-    .text()
-    .optional()
-    .describe(
-      "The tiers' model providers, fallbacks and prices; see [models and prices](../guides/models-and-prices.md). Without it the built-in model answers at the default prices.",
-    ),
+  ...modelsSettings,
   ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000).describe('Answers that one worker runs at once.'),
   ANSWER_WAITING_CAPACITY: setting
     .integer(100, 0, 1_000)

@@ -1,4 +1,5 @@
 import { serverSettings } from '@agent-service/contracts';
+import { modelsSettings } from '@agent-service/models/models-file';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
 import { z } from 'zod';
 import { loadCatalogue } from './catalogue.ts';
@@ -8,12 +9,7 @@ export const templatesSettings = z.object({
   ...serverSettings,
   CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
   AGENTS_ADDRESS: setting.text().describe('Address of `agents`.'),
-  MODELS_FILE: setting
-    .text()
-    .optional()
-    .describe(
-      "The tiers' model providers, fallbacks and prices; see [models and prices](../guides/models-and-prices.md). Without it the built-in model answers at the default prices.",
-    ),
+  ...modelsSettings,
   TEMPLATES_DIR: setting
     .text()
     .optional()
