@@ -51,7 +51,7 @@ export function runChange<T>(
     return result;
   };
   const { signal, requestedOnce } = call;
-  return store.changes.run({ principal, signal, requestedOnce }, () => store.transaction(inTime));
+  return store.changeLimiter.run({ principal, signal, requestedOnce }, () => store.transaction(inTime));
 }
 
 async function runOnce<Response extends object>(

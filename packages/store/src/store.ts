@@ -11,7 +11,7 @@ import {
 import type { CompiledQuery } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
-import { type Changes, createChanges } from './changes.ts';
+import { type ChangeLimiter, createChangeLimiter } from './change-limiter.ts';
 import { databaseUrl, serverUrls, withAddress, withoutOptions } from './servers/database-url.ts';
 import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/pooler.ts';
 import { clientOfPrimary } from './servers/primary.ts';
@@ -68,7 +68,7 @@ export interface Store {
   /** Commits when the work resolves. Do what must follow the commit after this call. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Limits the changes of callers (`once`). */
-  readonly changes: Changes;
+  readonly changeLimiter: ChangeLimiter;
 }
 
 interface TransactionOptions {
@@ -148,7 +148,7 @@ export async function openStore(
     read: (work) => readEntities(orm, pool, work),
     transaction: (work, { mayRepeat = false } = {}) =>
       mayRepeat ? transactWithRetry(process.logger, connected, work) : inTransaction(connected, work),
-    changes: createChanges(config.DATABASE_POOL_MAX),
+    changeLimiter: createChangeLimiter(config.DATABASE_POOL_MAX),
   };
 }
 

@@ -5,8 +5,8 @@ interface ChangeCall extends Pick<Call, 'signal' | 'requestedOnce'> {
   readonly principal: Pick<Principal, 'organizationId'> | undefined;
 }
 
-/** The changes that callers make with transactions. */
-export interface Changes {
+/** Limits the changes that callers make with transactions. */
+export interface ChangeLimiter {
   /**
    * Runs the changes of one organization one after the other, on connections that leave half of the pool to everything else. They wait for
    * locks of the same rows, and each that waited in the database would hold a connection that other organizations need.
@@ -17,7 +17,7 @@ export interface Changes {
 /** More than one credential may send in two minutes that meet (120 writes each). A change takes a few ms. */
 const maxWaiting = 250;
 
-export function createChanges(connections: number): Changes {
+export function createChangeLimiter(connections: number): ChangeLimiter {
   const limiter = createFairLimiter({ permits: Math.ceil(connections / 2), maxWaiting });
   /** The Idempotency-Keys of changes that run or wait: a repeated request would wait for the first, and is refused at once. */
   const keys = new Set<string>();

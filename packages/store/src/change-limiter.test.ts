@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { createChanges } from './changes.ts';
+import { createChangeLimiter } from './change-limiter.ts';
 
-type ChangeCall = Parameters<ReturnType<typeof createChanges>['run']>[0];
+type ChangeCall = Parameters<ReturnType<typeof createChangeLimiter>['run']>[0];
 
 const callOf = (organizationId: string, scope?: string): ChangeCall => ({
   principal: { organizationId },
@@ -10,7 +10,7 @@ const callOf = (organizationId: string, scope?: string): ChangeCall => ({
 });
 
 /** A change that ends when the test says so. */
-function startedChange(changes: ReturnType<typeof createChanges>, call: ChangeCall) {
+function startedChange(changes: ReturnType<typeof createChangeLimiter>, call: ChangeCall) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;
   const done = changes.run(call, () => {
@@ -21,7 +21,7 @@ function startedChange(changes: ReturnType<typeof createChanges>, call: ChangeCa
 }
 
 test('changes of one organization run one after the other, those of others beside them', async () => {
-  const changes = createChanges(4);
+  const changes = createChangeLimiter(4);
   const [first, second, other] = [callOf('org_a'), callOf('org_a'), callOf('org_b')].map((call) => startedChange(changes, call));
   await new Promise(setImmediate);
   expect([first?.hasBegun(), second?.hasBegun(), other?.hasBegun()]).toEqual([true, false, true]);
@@ -32,14 +32,14 @@ test('changes of one organization run one after the other, those of others besid
 });
 
 test('changes use at most half of the connections', async () => {
-  const changes = createChanges(4);
+  const changes = createChangeLimiter(4);
   const started = ['org_a', 'org_b', 'org_c'].map((organizationId) => startedChange(changes, callOf(organizationId)));
   await new Promise(setImmediate);
   expect(started.map(({ hasBegun }) => hasBegun())).toEqual([true, true, false]);
 });
 
 test('a repeated Idempotency-Key is refused while the first change waits or runs, and not after it', async () => {
-  const changes = createChanges(4);
+  const changes = createChangeLimiter(4);
   const first = startedChange(changes, callOf('org_a', 'key'));
   await expect(changes.run(callOf('org_a', 'key'), async () => 'again')).rejects.toMatchObject({ code: 'idempotency_in_progress' });
   first.end();
@@ -48,7 +48,7 @@ test('a repeated Idempotency-Key is refused while the first change waits or runs
 });
 
 test('an organization with too many waiting changes is refused, and another is not', async () => {
-  const changes = createChanges(4);
+  const changes = createChangeLimiter(4);
   const blocking = startedChange(changes, callOf('org_a'));
   const waiting = Array.from({ length: 250 }, () => changes.run(callOf('org_a'), async () => 'done'));
   await expect(changes.run(callOf('org_a'), async () => 'done')).rejects.toMatchObject({ code: 'rate_limited' });
