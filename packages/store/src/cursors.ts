@@ -1,5 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '@agent-service/contracts';
+import { setting } from '@agent-service/runtime/config';
+
+/** Settings of every service whose lists have pages. */
+export const cursorSettings = {
+  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+};
 
 const macBytes = 16;
 

@@ -14,7 +14,7 @@ export {
   toJson,
   toValues,
 } from './columns.ts';
-export { type Cursors, createCursors, lastOf, limitOf, type Page } from './cursors.ts';
+export { type Cursors, createCursors, cursorSettings, lastOf, limitOf, type Page } from './cursors.ts';
 export { idempotencyTable, once, runChange, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';

@@ -2,7 +2,7 @@ import { dataSourceSettings } from '@agent-service/business-data/database/settin
 import { serverSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, encryptionSettings } from '@agent-service/store';
+import { cursorSettings, databaseSettings, encryptionSettings } from '@agent-service/store';
 import { z } from 'zod';
 
 export const agentsSettings = z.object({
@@ -11,7 +11,7 @@ export const agentsSettings = z.object({
   ...databaseSettings,
   ...redisSettings,
   ...encryptionSettings,
-  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  ...cursorSettings,
   IDENTITY_ADDRESS: setting.text().describe('Address of `identity`.'),
   CREDITS_ADDRESS: setting.text().describe('Address of `credits`.'),
   ...webhooksClientSettings,

@@ -1,14 +1,14 @@
 import { serverSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { modelsSettings } from '@agent-service/models/models-file';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings } from '@agent-service/store';
+import { cursorSettings, databaseSettings } from '@agent-service/store';
 import { z } from 'zod';
 
 export const creditsSettings = z.object({
   ...processSettings,
   ...serverSettings,
   ...databaseSettings,
-  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  ...cursorSettings,
   IDENTITY_ADDRESS: setting.text().describe('Address of `identity`.'),
   ...modelsSettings,
   ...webhooksClientSettings,

@@ -1,6 +1,6 @@
 import { openIdConnectSettings, serverSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { ConfigurationError, processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, databaseUrl, encryptionSettings, versionedKeys } from '@agent-service/store';
+import { cursorSettings, databaseSettings, databaseUrl, encryptionSettings, versionedKeys } from '@agent-service/store';
 import { z } from 'zod';
 
 export const identitySettings = z.object({
@@ -17,7 +17,7 @@ export const identitySettings = z.object({
   KEY_HASH_SECRET: setting
     .secrets()
     .describe('The key of the hashes of API keys and client secrets, from which version 1 of the keys of the audit log is derived from.'),
-  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  ...cursorSettings,
   AUDIT_KEYS: versionedKeys
     .refine((keys) => Math.min(...keys.keys()) > 0, 'must have versions from 1 on')
     .optional()

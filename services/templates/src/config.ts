@@ -1,13 +1,14 @@
 import { serverSettings } from '@agent-service/contracts';
 import { modelsSettings } from '@agent-service/models/models-file';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { cursorSettings } from '@agent-service/store/cursors';
 import { z } from 'zod';
 import { loadCatalogue } from './catalogue.ts';
 
 export const templatesSettings = z.object({
   ...processSettings,
   ...serverSettings,
-  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  ...cursorSettings,
   AGENTS_ADDRESS: setting.text().describe('Address of `agents`.'),
   ...modelsSettings,
   TEMPLATES_DIR: setting

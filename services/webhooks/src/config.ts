@@ -2,7 +2,7 @@ import { serverSettings } from '@agent-service/contracts';
 import { networksSetting } from '@agent-service/outbound';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, encryptionSettings } from '@agent-service/store';
+import { cursorSettings, databaseSettings, encryptionSettings } from '@agent-service/store';
 import { z } from 'zod';
 
 export const webhooksSettings = z.object({
@@ -11,7 +11,7 @@ export const webhooksSettings = z.object({
   ...databaseSettings,
   ...encryptionSettings,
   ...redisSettings,
-  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  ...cursorSettings,
   IDENTITY_ADDRESS: setting.text().describe('Address of `identity`.'),
   WEBHOOK_ALLOWED_NETWORKS: networksSetting().describe('Private networks that webhooks may lead to, as `10.2.0.0/16,fd00:1::/64`.'),
   SMTP_URL: setting
