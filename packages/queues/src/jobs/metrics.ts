@@ -1,23 +1,18 @@
 import type { Metrics, ProcessContext } from '@agent-service/runtime';
 
-interface JobMetrics {
-  active(count: number): void;
-  ended(outcome: string, durationMs: number): void;
-}
-
 const known = new WeakMap<Metrics, ReturnType<typeof register>>();
 
 function register(metrics: Metrics) {
-  /** The queues to which this process adds jobs. */
-  const counted = new Map<string, () => Promise<number>>();
+  /** By queue to which this process adds jobs: what counts its waiting jobs. */
+  const waitingCounts = new Map<string, () => Promise<number>>();
   metrics.gauge('jobs_waiting', 'Jobs that no worker has taken', ['queue'], async (waiting) => {
     // Without Redis there is no number, rather than the last one.
     waiting.reset();
-    const counts = await Promise.allSettled([...counted].map(async ([queue, count]) => ({ queue, count: await count() })));
+    const counts = await Promise.allSettled([...waitingCounts].map(async ([queue, count]) => ({ queue, count: await count() })));
     for (const each of counts) if (each.status === 'fulfilled') waiting.set({ queue: each.value.queue }, each.value.count);
   });
   return {
-    counted,
+    waitingCounts,
     active: metrics.gauge('jobs_active', 'Jobs that this process runs', ['queue']),
     seconds: metrics.seconds('jobs_seconds', 'How long jobs took, by outcome: done, failed, refused', ['queue', 'outcome']),
     faults: metrics.counter('queue_faults_total', 'Errors between a worker and its queue, by kind: lock, other', ['queue', 'kind']),
@@ -30,12 +25,4 @@ export function queueMetrics({ metrics }: ProcessContext): ReturnType<typeof reg
   const registered = known.get(metrics) ?? register(metrics);
   known.set(metrics, registered);
   return registered;
-}
-
-export function jobMetrics(process: ProcessContext, queue: string): JobMetrics {
-  const { active, seconds } = queueMetrics(process);
-  return {
-    active: (count) => active.set({ queue }, count),
-    ended: (outcome, durationMs) => seconds.observe({ queue, outcome }, durationMs / 1_000),
-  };
 }

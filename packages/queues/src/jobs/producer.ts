@@ -52,7 +52,7 @@ export function createProducer<Name extends JobName>(
     return { waiting: wait + prioritized, active, delayed };
   }
 
-  queueMetrics(process).counted.set(kind.queue, async () => (await counts()).waiting);
+  queueMetrics(process).waitingCounts.set(kind.queue, async () => (await counts()).waiting);
   return {
     counts,
     async add(all) {

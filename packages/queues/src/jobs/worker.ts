@@ -4,7 +4,7 @@ import { type Job, WaitingError, Worker } from 'bullmq';
 import { isOutage, type RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, type PayloadOf, queueOptions } from './catalogue.ts';
-import { jobMetrics, queueMetrics } from './metrics.ts';
+import { queueMetrics } from './metrics.ts';
 
 /** The work of a job. Its signal aborts when the process stops or the job's time is over. An exception is logged. */
 type Work = (signal: AbortSignal) => Promise<void>;
@@ -182,7 +182,8 @@ interface ActiveJobs {
 
 function createActiveJobs<Payload>(process: ProcessContext, { queue, timeLimitMs }: JobKind<Payload>): ActiveJobs {
   const controllers = new Set<AbortController>();
-  const metrics = jobMetrics(process, queue);
+  const { active, seconds } = queueMetrics(process);
+  const measureActive = () => active.set({ queue }, controllers.size);
   const waiting = new Set<() => void>();
 
   async function runWork(jobId: string, work: Work | Error, controller: AbortController): Promise<string> {
@@ -205,12 +206,12 @@ function createActiveJobs<Payload>(process: ProcessContext, { queue, timeLimitMs
     async run(jobId, work) {
       const controller = new AbortController();
       controllers.add(controller);
-      metrics.active(controllers.size);
+      measureActive();
       const started = performance.now();
       const outcome = await runWork(jobId, work, controller);
-      metrics.ended(outcome, performance.now() - started);
+      seconds.observe({ queue, outcome }, (performance.now() - started) / 1_000);
       controllers.delete(controller);
-      metrics.active(controllers.size);
+      measureActive();
       if (controllers.size === 0) for (const resolve of waiting) resolve();
     },
     abort() {
