@@ -16,6 +16,10 @@ setRenewSession(() => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }))
 // A session that ended leads to the sign-in page, whichever request notices it.
 setOnSessionEnd(() => {
   if (!queryClient.getQueryData(sessionKey)) return;
-  storeTexts();
-  queryClient.setQueryData(sessionKey, null);
+  try {
+    storeTexts();
+  } finally {
+    // Also where the storage of the browser is full.
+    queryClient.setQueryData(sessionKey, null);
+  }
 });
