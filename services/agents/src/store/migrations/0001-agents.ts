@@ -36,7 +36,7 @@ const agentsTable = `
   create index agents_category_status_index on agents (organization_id collate "C", environment, category, status, created_at desc, id desc);
 `;
 
-// Without the list of pending entries, which every search would have to read through. Grams carry their tenant (domain/search.ts).
+// Without the list of pending entries, which every search would have to read through. Grams carry their tenant (`gramsOf`).
 const searchIndex = `
   create index agents_grams_index on agents using gin (grams) with (fastupdate = off);
 `;
