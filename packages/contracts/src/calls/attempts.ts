@@ -1,4 +1,3 @@
-import { sleep } from '@agent-service/work';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 
@@ -52,48 +51,13 @@ export class DuplicateBudget {
 export async function callOnce(call: OutgoingCall): Promise<object> {
   const { replicas, target } = call;
   if (!replicas.isStarted) await replicas.start();
-  if (target !== undefined) return await sendTo(findReplica(replicas, target), call);
-  return await sendConnected(call, [pickReplica(replicas)]);
-}
-
-async function sendConnected(call: OutgoingCall, tried: readonly Replica[]): Promise<object> {
-  try {
-    return await sendTo(tried.at(-1) as Replica, call);
-  } catch (cause) {
-    const next = isUnsent(cause) ? await replicaAfter(tried, call) : undefined;
-    if (!next) throw cause;
-    return await sendConnected(call, [...tried, next]);
-  }
-}
-
-/** A replica that was not tried, else the best one after a pause; undefined where the attempts or the time are used up. */
-async function replicaAfter(tried: readonly Replica[], { replicas, signal, expiresAt }: OutgoingCall): Promise<Replica | undefined> {
-  const pauseMs = retryPausesMs[tried.length - 1];
-  if (pauseMs === undefined) return undefined;
-  const another = replicas.pickAnother(tried, 'all');
-  if (another) return another;
-  if (performance.now() + pauseMs >= expiresAt) return undefined;
-  await sleep(pauseMs, signal);
-  return replicas.pickAnother([], 'all');
+  return await begin(call, target === undefined ? pickReplica(replicas) : findReplica(replicas, target), false);
 }
 
 /** True where gRPC found no connection for the call, so that not even its first byte was sent. */
-function isUnsent(error: unknown): boolean {
-  const details = error instanceof ServiceError && (error.cause as { details?: unknown } | undefined)?.details;
+function isUnsent({ cause }: ServiceError): boolean {
+  const details = (cause as { details?: unknown } | undefined)?.details;
   return typeof details === 'string' && details.startsWith('No connection established');
-}
-
-async function sendTo(replica: Replica, { send, signal }: OutgoingCall): Promise<object> {
-  if (signal?.aborted) throw new ServiceError('cancelled');
-  return await new Promise((resolve, reject) => {
-    const abort = () => sent.cancel();
-    const sent = send(replica, (error, response) => {
-      signal?.removeEventListener('abort', abort);
-      if (error) reject(error);
-      else resolve(response as object);
-    });
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /**
@@ -102,10 +66,13 @@ async function sendTo(replica: Replica, { send, signal }: OutgoingCall): Promise
  */
 export async function callWithFailover(call: OutgoingCall): Promise<object> {
   if (!call.replicas.isStarted) await call.replicas.start();
-  const replica = pickReplica(call.replicas);
+  return await begin(call, pickReplica(call.replicas), true);
+}
+
+async function begin(call: OutgoingCall, replica: Replica, isRepeatable: boolean): Promise<object> {
   if (call.signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
-    new FailoverCall(call, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
+    new RoutedCall(call, isRepeatable, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
   });
 }
 
@@ -127,8 +94,9 @@ interface Attempt {
   cancel(): void;
 }
 
-class FailoverCall {
+class RoutedCall {
   readonly #call: OutgoingCall;
+  readonly #isRepeatable: boolean;
   readonly #done: Done;
   readonly #tried: Replica[] = [];
   readonly #open = new Set<Attempt>();
@@ -138,8 +106,9 @@ class FailoverCall {
   #isListening = false;
   #ended = false;
 
-  constructor(call: OutgoingCall, done: Done) {
+  constructor(call: OutgoingCall, isRepeatable: boolean, done: Done) {
     this.#call = call;
+    this.#isRepeatable = isRepeatable;
     this.#done = done;
   }
 
@@ -154,7 +123,8 @@ class FailoverCall {
       if (error) this.#failed(error);
       else this.#end(null, response);
     });
-    this.#wait(attempt, checkAfterMs);
+    if (this.#isRepeatable) this.#wait(attempt, checkAfterMs);
+    else if (!this.#isListening && !this.#ended) this.#listen();
   }
 
   #wait(attempt: Attempt, afterMs: number): void {
@@ -181,7 +151,7 @@ class FailoverCall {
     }
   }
 
-  /** Only once the call is late: most calls end before, and a listener would cost each of them. */
+  /** For a call that may be repeated only once it is late: most end before, and a listener would cost each of them. */
   #listen(): void {
     this.#isListening = true;
     const { signal } = this.#call;
@@ -192,8 +162,15 @@ class FailoverCall {
   #failed(error: ServiceError): void {
     // The attempt that runs this very call still answers.
     if (error.code === 'idempotency_in_progress' && this.#open.size > 0) return;
-    if (!mayAnswerElsewhere(error, this.#call.expiresAt)) this.#end(error);
+    if (!this.#mayAnswerElsewhere(error)) this.#end(error);
     else if (!this.#startAnother('all', () => true) && this.#open.size === 0) this.#retryLater(error);
+  }
+
+  /** True if another replica may answer: this one is away, or the call reached it too late. */
+  #mayAnswerElsewhere(error: ServiceError): boolean {
+    const { target, expiresAt } = this.#call;
+    if (!this.#isRepeatable) return target === undefined && isUnsent(error);
+    return error.code === 'unavailable' || (error.code === 'deadline_exceeded' && performance.now() < expiresAt);
   }
 
   #startAnother(among: 'all' | 'answering', mayStart: () => boolean): boolean {
@@ -223,11 +200,7 @@ class FailoverCall {
     clearTimeout(this.#timer);
     if (this.#isListening) this.#call.signal?.removeEventListener('abort', this.#abort);
     for (const attempt of this.#open) attempt.cancel();
-    if (!error) this.#call.budget.earn();
+    if (!error && this.#isRepeatable) this.#call.budget.earn();
     this.#done(error, response);
   }
 }
-
-/** True if another replica may answer: this one is away, or the call reached it too late. */
-const mayAnswerElsewhere = ({ code }: ServiceError, expiresAt: number) =>
-  code === 'unavailable' || (code === 'deadline_exceeded' && performance.now() < expiresAt);
