@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { setOnSessionEnd, setRenewSession } from './client.ts';
 import { ApiError } from './errors.ts';
-import { sessionKey, sessionQuery, storeTexts } from './session.ts';
+import { sessionKey, sessionQuery, storeUnsentOfUser } from './session.ts';
 
 const mayPass = (cause: Error) => !(cause instanceof ApiError) || cause.status === 0 || cause.status >= 500;
 
@@ -17,7 +17,7 @@ setRenewSession(() => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }))
 setOnSessionEnd(() => {
   if (!queryClient.getQueryData(sessionKey)) return;
   try {
-    storeTexts();
+    storeUnsentOfUser();
   } finally {
     // Also where the storage of the browser is full.
     queryClient.setQueryData(sessionKey, null);

@@ -43,7 +43,7 @@ export function adoptSession({ user, organization, csrf_token: token }: Session)
 }
 
 /** To be called when a session ends by itself, while its forms are still on the page. */
-export function storeTexts(): void {
+export function storeUnsentOfUser(): void {
   if (owner !== undefined) storeUnsent(owner);
 }
 
