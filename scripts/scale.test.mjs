@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals';
 import { createRandom, simulateAnswers, simulateShards } from './scale/simulate.mjs';
 import { processorsTable } from './scale/tables.mjs';
 
-const seed = Number(process.env.SCALE_SEED ?? Math.floor(Math.random() * 1e9));
-process.stdout.write(`scripts/scale.test.mjs: SCALE_SEED=${seed}\n`);
+const seed = Number(process.env.TEST_SEED || Math.floor(Math.random() * 1e9));
+process.stdout.write(`scripts/scale.test.mjs: TEST_SEED=${seed}\n`);
 const few = { seed, perSecond: 100, seconds: 30, organizations: 500 };
 
 test('random numbers are even, and the same for a seed', () => {

@@ -1,9 +1,9 @@
-// fast-check as Jest gives it to suites: every run checks the same examples, those of one seed. FC_SEED gives other ones.
+// fast-check as Jest gives it to suites: every run checks the same examples, those of one seed. TEST_SEED gives other ones.
 import { configureGlobal } from 'fast-check';
 
-const { FC_SEED: text } = process.env;
+const { TEST_SEED: text } = process.env;
 const seed = Number(text || 20_260_115);
-if (!Number.isSafeInteger(seed)) throw new Error(`FC_SEED must be an integer, not "${text}"`);
+if (!Number.isSafeInteger(seed)) throw new Error(`TEST_SEED must be an integer, not "${text}"`);
 configureGlobal({ seed });
 
 export * from 'fast-check';

@@ -1,15 +1,16 @@
+import { runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { escapes } from './attack/escapes.ts';
-import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackStatements, createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
-import { attackSeed, attackStatements } from './attack/options.ts';
 import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 import { gate } from './support/gate.ts';
 
 const limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024 };
 const atOnce = 4;
+const seed = runSeed('attack');
 
 let database: HostileDatabase;
 let source: DataSource;
@@ -51,8 +52,7 @@ test.each(['reading', 'calling', 'writing', 'exhausting'] as const)('no known es
 test(
   'no generated statement reads or changes anything outside the scope',
   async () => {
-    process.stdout.write(`attack seed ${attackSeed}, ${attackStatements} statements\n`);
-    const next = createGenerator(createDraw(attackSeed), { hostility: [0, 0.02, 0.1], calls: true });
+    const next = createGenerator(createDraw(seed), { hostility: [0, 0.02, 0.1], calls: true });
     const before = await database.checksum();
     const breaches: Breach[] = [];
     const counts = new Map<Verdict, number>();
@@ -66,7 +66,7 @@ test(
     };
     await Promise.all(Array.from({ length: atOnce }, attacker));
     process.stdout.write(`${JSON.stringify(Object.fromEntries(counts))}\n`);
-    expect({ seed: attackSeed, breaches }).toEqual({ seed: attackSeed, breaches: [] });
+    expect({ seed, breaches }).toEqual({ seed, breaches: [] });
     expect(await database.checksum()).toBe(before);
     // If nearly all statements were refused, the gates behind the parser would not be tested.
     expect((counts.get('ran') ?? 0) / attackStatements).toBeGreaterThan(0.1);

@@ -1,3 +1,4 @@
+import { runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import type { Limits } from '../src/database/transaction.ts';
@@ -9,15 +10,15 @@ import { dropScopedRoles } from '../src/roles/drop-roles.ts';
 import { resolveScope } from '../src/scope/resolve-scope.ts';
 import type { ResolvedScope } from '../src/scope/scope.ts';
 import { escapes } from './attack/escapes.ts';
-import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackStatements, createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
-import { attackSeed, attackStatements } from './attack/options.ts';
 import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 import { sourceOfRole } from './support/role.ts';
 
 const limits: Limits = { timeoutMs: 200, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
 /** The part of the generated statements that each gate alone gets. */
 const share = 10;
+const seed = runSeed('gates-alone');
 const known = [...escapes.reading, ...escapes.calling, ...escapes.writing];
 
 let database: HostileDatabase;
@@ -25,7 +26,6 @@ let source: DataSource;
 let scope: ResolvedScope;
 
 beforeAll(async () => {
-  process.stdout.write(`attack seed ${attackSeed}\n`);
   database = await hostileDatabase();
   source = createDataSource({ url: database.url }, () => undefined);
   scope = resolveScope(await source.catalog(), { tables: attackedScope, readOnly: true }).scope;
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const generated = (hostility: readonly number[], calls: boolean): string[] => {
-  const next = createGenerator(createDraw(attackSeed), { hostility, calls });
+  const next = createGenerator(createDraw(seed), { hostility, calls });
   return Array.from({ length: Math.ceil(attackStatements / share) }, next);
 };
 

@@ -1,3 +1,4 @@
+import { runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDataSource } from '../src/data-source.ts';
 import { Refusal } from '../src/failure.ts';
@@ -5,13 +6,13 @@ import { parseStatement } from '../src/gates/parse.ts';
 import { confine } from '../src/gates/pass-gates.ts';
 import { resolveScope } from '../src/scope/resolve-scope.ts';
 import type { ResolvedScope } from '../src/scope/scope.ts';
-import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackStatements, createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
 import { addedParts } from './attack/interpretation.ts';
-import { attackSeed, attackStatements } from './attack/options.ts';
 
 /** PostgreSQL analyzes each of them and writes it back as a view definition. */
 const statements = Math.ceil(attackStatements / 4);
+const seed = runSeed('interpretation');
 
 let database: HostileDatabase;
 let scope: ResolvedScope;
@@ -44,8 +45,7 @@ test('the comparison notices a function that PostgreSQL reads in a name', async 
 test(
   'PostgreSQL calls nothing in a bound statement that the statement does not call',
   async () => {
-    process.stdout.write(`attack seed ${attackSeed}\n`);
-    const next = createGenerator(createDraw(attackSeed), { hostility: [0, 0.02, 0.1], calls: false });
+    const next = createGenerator(createDraw(seed), { hostility: [0, 0.02, 0.1], calls: false });
     const surprises: string[] = [];
     let compared = 0;
     for (let count = 0; count < statements; count += 1) {
@@ -57,7 +57,7 @@ test(
       if (calls.length > 0) surprises.push(`${calls.join()} in ${statement}`);
     }
     process.stdout.write(`${compared} statements compared\n`);
-    expect({ seed: attackSeed, surprises }).toEqual({ seed: attackSeed, surprises: [] });
+    expect({ seed, surprises }).toEqual({ seed, surprises: [] });
     expect(compared).toBeGreaterThan(statements / 20);
   },
   Math.max(60_000, statements * 50),

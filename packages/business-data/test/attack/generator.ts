@@ -1,5 +1,8 @@
 import { catalogNames, quoted } from './catalog-names.ts';
 
+/** The number of generated statements: ATTACK_STATEMENTS is an option of the long form. */
+export const attackStatements = Number(process.env['ATTACK_STATEMENTS'] || 3_000);
+
 /** Draws from a seed, so that a run can be repeated. */
 interface Draw {
   below(limit: number): number;

@@ -1,4 +1,4 @@
-import type { ReceivedResponse, SentRequest } from '@agent-service/testkit';
+import { type ReceivedResponse, runSeed, type SentRequest } from '@agent-service/testkit';
 import { type DocumentedAnswers, documentedAnswers } from '@agent-service/testkit/http/documented-answers';
 import { junk, mutatedValues, type Schema, validValues } from '@agent-service/testkit/http/schema-arbitrary';
 import { anyCharacter } from '@agent-service/testkit/properties';
@@ -8,7 +8,7 @@ import { everyRoute as routes } from '../../src/routes/index.ts';
 import { makeIds, title } from './requests.ts';
 import { shareWorld, type World } from './world.ts';
 
-const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
+const seed = runSeed('fuzz', 20_261_120);
 const requests = Number(process.env['FUZZ_REQUESTS'] ?? 1_600);
 const inFlight = 24;
 
@@ -178,7 +178,7 @@ function fault({ path, method }: Shot, answer: ReceivedResponse): string | undef
 
 const wholeStream = /^event: (completed|failed)\n(?:id: [0-9a-f-]+\n)?data: .*\n\n$/m;
 
-test(`${requests} random and mutated requests (FUZZ_SEED=${seed}) yield no 5xx and no response that violates its schema`, async () => {
+test(`${requests} random and mutated requests (TEST_SEED=${seed}) yield no 5xx and no response that violates its schema`, async () => {
   const targets = await Promise.all(
     Object.entries(api.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map(async (method) => {

@@ -1,5 +1,7 @@
 // An upgrade from the last release and back, one process after the other, with both versions beside each other. A long form: npm run test:long -- upgrade
 import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DocumentedAnswers, servedAnswers, steadyLoad, summarize, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -22,6 +24,7 @@ const replicas = services.map((name) => `${name}=2`).join(' ');
 long('an upgrade from the last release', () => {
   let mixed: MixedBuild;
   let world: FaultyWorld;
+  let dataDir: string;
   /** The gateways that receive requests, as a Service of Kubernetes lists them: those that stop are taken out first. */
   let open: string[];
   /** The document of each gateway, by its URL, of the version that it runs. */
@@ -29,7 +32,8 @@ long('an upgrade from the last release', () => {
 
   beforeAll(async () => {
     mixed = mixBuilds(await testFolder(), olderBuild(process.env['UPGRADE_FROM']));
-    const settings = { REPLICAS: replicas, WEBHOOKS_ENABLED: 'true', DRAIN_DELAY_MS: '1000' };
+    dataDir = await testFolder();
+    const settings = { DATA_DIR: dataDir, REPLICAS: replicas, WEBHOOKS_ENABLED: 'true', DRAIN_DELAY_MS: '1000' };
     world = await startFaultyWorld({ modelMs: 100, settings, build: mixed.folder });
     for (const url of world.gateways) documents.set(url, await servedAnswers(url));
     open = [...world.gateways];
@@ -45,7 +49,7 @@ long('an upgrade from the last release', () => {
       headers: all,
       ...(body && { body: JSON.stringify(body) }),
     });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    if (answer.status >= 300) throw new Error(`${method} ${path} to ${gateway}: ${answer.status} ${answer.text}`);
     return answer;
   };
 
@@ -75,6 +79,14 @@ long('an upgrade from the last release', () => {
     ])
       await call('GET', path, undefined, index);
     await call('DELETE', `/v1/agents/${id}`, undefined, index);
+  };
+
+  /** What the processes logged about a failed request, by the request's id in the answer. */
+  const linesAbout = async (failure: string) => {
+    const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1];
+    const files = (await readdir(join(dataDir, 'logs'))).map((name) => join(dataDir, 'logs', name));
+    const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap((text) => text.split('\n'));
+    return lines.filter((line) => requestId !== undefined && line.includes(requestId));
   };
 
   /** Replaces one process as Kubernetes does: it gets SIGTERM, and its successor has to be ready. */
@@ -115,7 +127,9 @@ long('an upgrade from the last release', () => {
       process.stdout.write(
         `upgrade and back: ${asked.sent} messages, ${asked.failures.length} failed, p50 ${Math.round(asked.p50)} ms, p99 ${Math.round(asked.p99)} ms; ${changed.sent} rounds of changes, ${changed.failures.length} failed\n`,
       );
-      expect([...asked.failures, ...changed.failures]).toEqual([]);
+      const failures = [...asked.failures, ...changed.failures];
+      for (const failure of failures) process.stdout.write(`${[failure, ...(await linesAbout(failure))].join('\n')}\n`);
+      expect(failures).toEqual([]);
       await expectNothingLost(world, { sent, stop: async () => undefined });
     },
     limitMs,
