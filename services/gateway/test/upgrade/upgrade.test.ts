@@ -81,12 +81,19 @@ long('an upgrade from the last release', () => {
     await call('DELETE', `/v1/agents/${id}`, undefined, index);
   };
 
-  /** What the processes logged about a failed request, by the request's id in the answer. */
+  /** What the processes logged about a failed request, by the request's id in the answer, and every warning of the second before. */
   const linesAbout = async (failure: string) => {
-    const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1];
-    const files = (await readdir(join(dataDir, 'logs'))).map((name) => join(dataDir, 'logs', name));
-    const lines = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap((text) => text.split('\n'));
-    return lines.filter((line) => requestId !== undefined && line.includes(requestId));
+    const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? 'no request id';
+    const names = await readdir(join(dataDir, 'logs'));
+    const texts = await Promise.all(names.map(async (name) => [name, await readFile(join(dataDir, 'logs', name), 'utf8')] as const));
+    const lines = texts.flatMap(([name, text]) =>
+      [...text.matchAll(/^\{"level":(\d+),"time":"([^"]+)".*$/gm)].map((line) => ({ name, line })),
+    );
+    const times = lines.flatMap(({ line: [text, , time = ''] }) => (text.includes(requestId) ? Date.parse(time) : []));
+    const isNear = (time: string) => times.some((at) => Date.parse(time) > at - 1_000 && Date.parse(time) <= at);
+    return lines
+      .filter(({ line: [text, level, time = ''] }) => text.includes(requestId) || (Number(level) >= 40 && isNear(time)))
+      .map(({ name, line: [text] }) => `${name}: ${text}`);
   };
 
   /** Replaces one process as Kubernetes does: it gets SIGTERM, and its successor has to be ready. */
