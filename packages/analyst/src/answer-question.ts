@@ -2,7 +2,16 @@ import { catalogReply } from './answer/catalog.ts';
 import { absentAssumed, describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
 import { explainChange } from './answer/explain.ts';
-import { displayed, fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
+import {
+  displayCell,
+  fencedBlock,
+  messageReply,
+  type Outcome,
+  type Output,
+  present,
+  type Reply,
+  type Result,
+} from './answer/presentation.ts';
 import { statementOf } from './answer/statement.ts';
 import { columnTitle } from './conditions/conditions.ts';
 import type { Intent } from './meaning/intent.ts';
@@ -48,14 +57,14 @@ export async function answerQuestion(question: Question, signal: AbortSignal): P
     ? await analyse(question, data)
     : messageReply('No business data is connected to this agent, so there is nothing to look up.');
   const { outcome, result } = reply;
-  return { content: signed(reply, question.output.format), outcome, ...(result && { result }) };
+  return { content: addSignature(reply, question.output.format), outcome, ...(result && { result }) };
 }
 
 const cut = (message: string): string => message.slice(0, maxMessageLength);
 
 /** An answer in JSON is one block and nothing else. */
-const signed = ({ text, members }: Reply, format: Output['format']): string =>
-  format === 'json' ? fenced('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
+const addSignature = ({ text, members }: Reply, format: Output['format']): string =>
+  format === 'json' ? fencedBlock('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
 
 const unreadable = ({ error }: Unreadable): Reply => messageReply(`The data could not be read: ${error}`, 'unreadable');
 
@@ -178,8 +187,8 @@ function differenceOf({ versus, dimensions }: Intent, { rows, columns }: Result,
   const [now, before, difference, percent] = rows[0] ?? [];
   if (!versus || dimensions.length > 0 || now === undefined || before === undefined || difference === undefined) return [];
   const signed = Number(difference) > 0 ? '+' : '';
-  const change = percent === null || percent === undefined ? '' : ` (${signed}${displayed(percent, columns[3], locale)} %)`;
-  return [`Difference: ${signed}${displayed(difference, columns[2], locale)}${change}`];
+  const change = percent === null || percent === undefined ? '' : ` (${signed}${displayCell(percent, columns[3], locale)} %)`;
+  return [`Difference: ${signed}${displayCell(difference, columns[2], locale)}${change}`];
 }
 
 const standard = 'en';

@@ -103,7 +103,7 @@ async function exportAnchors(identity: Identity, organization: string) {
 }
 
 function readAnchors(file: string, organization: string): Anchor[] {
-  const result = anchorsFile.safeParse(parsed(readFileSync(file, 'utf8')));
+  const result = anchorsFile.safeParse(parseJson(readFileSync(file, 'utf8')));
   if (!result.success) throw new Error(`${file} does not hold anchors as "audit anchor" writes them.`);
   const selection = result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
   if (selection.length === 0)
@@ -111,7 +111,7 @@ function readAnchors(file: string, organization: string): Anchor[] {
   return selection;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

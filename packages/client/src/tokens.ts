@@ -31,14 +31,14 @@ const renewalPauseMs = 5_000;
 
 /** Exchanges an API key for access tokens, which are renewed before they expire. The key itself is sent to the token endpoint only. */
 export const apiKey = (key: string): TokenSource =>
-  renewing(async (context) => {
+  renewingSource(async (context) => {
     const sent = { 'content-type': 'application/json', body: JSON.stringify({ api_key: key }) };
     return await requestToken(context, '/v1/auth/token', sent);
   });
 
 /** OAuth 2.0 client credentials; tokens are renewed before they expire. */
 export const clientCredentials = (clientId: string, clientSecret: string, scopes: readonly string[] = []): TokenSource =>
-  renewing(async (context) => {
+  renewingSource(async (context) => {
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
     return await requestToken(context, '/v1/auth/oauth/token', {
       'content-type': 'application/x-www-form-urlencoded',
@@ -78,7 +78,7 @@ function readToken(text: string): IssuedToken | undefined {
  * Requests share one token. It is renewed in the last fifth of its life while requests go on with it. Its age is measured here on the monotonic
  * clock, so that a wrong time of day does not matter; after a refusal, as when the machine was asleep, there is a new one at once.
  */
-function renewing(issue: (context: TokenContext) => Promise<IssuedToken>): TokenSource {
+function renewingSource(issue: (context: TokenContext) => Promise<IssuedToken>): TokenSource {
   let current: { token: string; renewAt: number; expiresAt: number } | undefined;
   let pending: Promise<string> | undefined;
   const renew = (context: TokenContext) =>

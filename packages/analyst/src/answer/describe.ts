@@ -4,7 +4,7 @@ import { isLabelOf } from '../question/groups.ts';
 import { isPlanned } from '../schema/roles.ts';
 import { type ForeignKey, keysOfMany, type Schema, tableOf } from '../schema/schema.ts';
 import { type Grain, spanLabel } from '../words/grains.ts';
-import { pluralOf, spoken } from '../words/words.ts';
+import { pluralOf, toWords } from '../words/words.ts';
 
 /** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
 export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
@@ -12,10 +12,10 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
   const subject = distinct ? base.foreignKeys.find(({ column }) => column === distinct.column)?.table : undefined;
   const beside = versus ? ` against ${versus.label}${inBrackets(daysBefore)}` : '';
   const parts = [
-    subject ? `each of the ${spoken(subject)} once by ${spoken(base.name)}` : spoken(base.name),
+    subject ? `each of the ${toWords(subject)} once by ${toWords(base.name)}` : toWords(base.name),
     ...conditions.map(({ label }) => label),
     ...(rate ? [`of them those with ${rate.map(({ label }) => label).join(' and ')}`] : []),
-    ...(span ? [`${`${spoken(span.column)} ${spanLabel(span.period)}`.replace(/ (on|at) on /, ' on ')}${inBrackets(days)}${beside}`] : []),
+    ...(span ? [`${`${toWords(span.column)} ${spanLabel(span.period)}`.replace(/ (on|at) on /, ' on ')}${inBrackets(days)}${beside}`] : []),
     ...(having ? [`only groups ${'operator' in having ? comparisonLabel(having) : 'beyond their limit'}`] : []),
     ...(shape === 'list' && orderBy && limited ? [`${orderBy.descending ? 'highest' : 'lowest'} ${orderBy.label} first`] : []),
   ];
@@ -35,9 +35,9 @@ export function keysAssumed({ base, dimensions, conditions, rate, quantity, dist
     ...(counted && others.length > 0 ? [{ key: counted, others }] : []),
     ...[...new Set(used)].flatMap((table) => keysOfMany(schema, base, table)),
   ];
-  const nameOf = ({ column }: ForeignKey) => spoken(column.replace(/_id$/i, ''));
+  const nameOf = ({ column }: ForeignKey) => toWords(column.replace(/_id$/i, ''));
   return [
-    ...new Set(keys.map((one) => `${spoken(one.key.table)}: those of ${nameOf(one.key)}, not of ${one.others.map(nameOf).join(' or ')}`)),
+    ...new Set(keys.map((one) => `${toWords(one.key.table)}: those of ${nameOf(one.key)}, not of ${one.others.map(nameOf).join(' or ')}`)),
   ];
 }
 
@@ -45,9 +45,9 @@ export function keysAssumed({ base, dimensions, conditions, rate, quantity, dist
 export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape }: Intent, schema: Schema): string[] {
   if (shape === 'list' || (ofGroups !== 'avg' && !(limited && order === 'least'))) return [];
   return dimensions.flatMap((one) => {
-    if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${spoken(base.name)}`];
+    if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${toWords(base.name)}`];
     const table = tableOf(schema, one.table);
-    return table && table !== base && isLabelOf(table, one) ? [`only ${spoken(table.name)} with such ${spoken(base.name)}`] : [];
+    return table && table !== base && isLabelOf(table, one) ? [`only ${toWords(table.name)} with such ${toWords(base.name)}`] : [];
   });
 }
 
@@ -55,8 +55,8 @@ const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) t
 
 /** The words of an intent that was understood only in part, for the question back. */
 export function understoodOf({ base, quantity, dimensions, conditions, span }: Intent): string {
-  const what = quantity?.label ?? spoken(base.name);
-  const groups = dimensions.map((one) => (one.kind === 'time' ? one.grain : spoken(one.column)));
+  const what = quantity?.label ?? toWords(base.name);
+  const groups = dimensions.map((one) => (one.kind === 'time' ? one.grain : toWords(one.column)));
   return [
     what,
     ...(groups.length > 0 ? [`by ${groups.join(' and ')}`] : []),

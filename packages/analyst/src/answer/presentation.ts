@@ -31,7 +31,7 @@ export interface Reply {
 /** A reply without rows. */
 export const messageReply = (message: string, outcome: Outcome = 'refused'): Reply => ({ outcome, text: message, members: { message } });
 
-export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
+export const fencedBlock = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
 interface About {
@@ -53,7 +53,7 @@ export function present(data: Result, { counted, assumed, notes, groups, locale 
   const text = [
     bodyOf(data, format, locale),
     moreOf(data),
-    charts && chart ? fenced('vega-lite', chart) : '',
+    charts && chart ? fencedBlock('vega-lite', chart) : '',
     ...notes.map((note) => `${note}.`),
     `Counted: ${counted}.`,
     assumed.length > 0 ? `Assumed: ${assumed.join('; ')}.` : '',
@@ -78,7 +78,7 @@ function moreOf({ rows, rowCount, truncated }: Result): string {
 
 function bodyOf({ columns, rows }: Result, format: Output['format'], locale: string): string {
   if (rows.length === 0) return 'There are no rows that fit.';
-  const textOf = (cell: Cell | undefined, index: number) => displayed(cell, columns[index], locale);
+  const textOf = (cell: Cell | undefined, index: number) => displayCell(cell, columns[index], locale);
   if (format === 'text')
     return rows.map((row) => columns.map(({ title }, index) => `${title}: ${textOf(row[index], index)}`).join(', ')).join('\n');
   const single =
@@ -100,7 +100,7 @@ const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1
 const maxDecimals = 100;
 
 /** Numbers of a known unit are written as the locale does; others, such as ids, as they are. */
-export function displayed(cell: Cell | undefined, column: Title | undefined, locale: string): string {
+export function displayCell(cell: Cell | undefined, column: Title | undefined, locale: string): string {
   if (cell === null || cell === undefined) return '–';
   if (!column?.unit || column.unit === 'time' || !isNumber(cell)) return String(cell);
   const decimals = Math.min(maxDecimals, String(cell).split('.')[1]?.length ?? 0);

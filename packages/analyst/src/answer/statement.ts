@@ -15,7 +15,7 @@ import {
   tableOf,
 } from '../schema/schema.ts';
 import { type Period, periodSql, type TimeGroup } from '../words/grains.ts';
-import { pluralOf, spoken, stemsOfName } from '../words/words.ts';
+import { pluralOf, stemsOfName, toWords } from '../words/words.ts';
 
 /** A column of an answer. */
 export interface Title {
@@ -259,8 +259,8 @@ function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
       const key = base.foreignKeys.find(({ column }) => column === name);
       const target = key && tableOf(schema, key.table);
       const named = target && target !== base ? labelDimension(target) : undefined;
-      if (key && named) return [{ ...named, kind: named.type, key, title: spoken(name.replace(/_id$/, '')) }];
-      return name.endsWith('_id') && name !== ownKey?.name ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
+      if (key && named) return [{ ...named, kind: named.type, key, title: toWords(name.replace(/_id$/, '')) }];
+      return name.endsWith('_id') && name !== ownKey?.name ? [] : [{ table: base.name, column: name, kind, title: toWords(name) }];
     });
   const [first] = base.columns;
   return displayed.length > 0 || !first ? displayed : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
@@ -271,7 +271,7 @@ function distinctTitles(columns: readonly DisplayedColumn[]): Title[] {
     const isRepeated = columns.slice(0, index).some((one) => one.title === title);
     const isAmount = kind === 'number' && isMoney({ name: column, kind });
     return {
-      title: isRepeated ? `${title} of ${spoken(table)}` : title,
+      title: isRepeated ? `${title} of ${toWords(table)}` : title,
       ...(isAmount && { unit: 'money', currency: currencyOf(column) }),
       ...(kind === 'text' && { isText: true }),
     };
@@ -340,18 +340,18 @@ class Tables {
 function dimensionTitle(dimension: Dimension, schema: Schema): string {
   if (dimension.kind === 'time') return dimension.grain;
   const table = tableOf(schema, dimension.table);
-  return table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : spoken(dimension.column);
+  return table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : toWords(dimension.column);
 }
 
 const codes = /_(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy)\b/i;
 const currencyOf = (text: string): string | undefined => codes.exec(text)?.[1]?.toUpperCase();
 
 function titleOf({ operation, quantity, base, distinct }: Intent): string {
-  if (!quantity) return `number of ${spoken(distinct ? targetOf(base, distinct.column) : base.name)}`;
+  if (!quantity) return `number of ${toWords(distinct ? targetOf(base, distinct.column) : base.name)}`;
   const what = quantity.label;
   if (quantity.per) return what;
   if (operation === 'sum')
-    return quantity.isTerm ? `${what}${minorUnitOf(quantity)}` : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
+    return quantity.isTerm ? `${what}${minorUnitOf(quantity)}` : what === 'total' ? `total of ${toWords(base.name)}` : `total ${what}`;
   if (operation === 'count') return what;
   return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}${minorUnitOf(quantity)}`;
 }
@@ -369,7 +369,7 @@ function figureTitles(intent: Intent): Title[] {
   const { versus, span, share, rate, quantity, base } = intent;
   const currency = quantity && currencyOf(quantity.value.sql((_, column) => `_.${column}`));
   const unit = quantity?.unit;
-  if (rate) return [{ title: `share of ${quantity?.label ?? spoken(base.name)} in %`, unit: 'percent' }];
+  if (rate) return [{ title: `share of ${quantity?.label ?? toWords(base.name)} in %`, unit: 'percent' }];
   const title = titleOf(intent);
   if (versus && span)
     return [

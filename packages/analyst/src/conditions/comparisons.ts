@@ -3,7 +3,7 @@ import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, daysColumn, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import type { Placed } from './conditions.ts';
 
 export interface StatedComparison {
@@ -79,7 +79,7 @@ export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
     if (!target || (named === undefined && isOfGroups)) return [];
     useComparison(pass, stated);
     if (named !== undefined) pass.use(named);
-    else pass.assumed.push(`compared the ${spoken(target.column.name)}`);
+    else pass.assumed.push(`compared the ${toWords(target.column.name)}`);
     return [{ at: stated.at, condition: rowComparison(target, stated.comparison) }];
   });
 }
@@ -106,7 +106,7 @@ function mainOf(pass: Pass, { at, end, comparison }: StatedComparison): ColumnMe
 
 const rowComparison = ({ table, column }: ColumnMeaning, comparison: Comparison): Condition => ({
   key: `${table.name}.${column.name}`,
-  label: `${spoken(column.name)} ${comparisonLabel(comparison)}`,
+  label: `${toWords(column.name)} ${comparisonLabel(comparison)}`,
   tables: [table.name],
   sql: (of) => comparisonSql(of(table.name, column.name), comparison),
 });
@@ -122,7 +122,7 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
     return { at: stated.at, condition: { key, label: `${comparisonLabel(stated.comparison)} days ${label}`.trim(), tables: [table], sql } };
   };
   if (due && pass.mentions('late'))
-    return placed('days late', `after ${spoken(due.name)}`, (of) =>
+    return placed('days late', `after ${toWords(due.name)}`, (of) =>
       comparisonSql(
         `(${end ? `coalesce(${of(table, end.name)}::date, current_date)` : 'current_date'} - ${of(table, due.name)}::date)`,
         stated.comparison,
@@ -132,7 +132,7 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
   if (ago)
     return placed(
       `${table}.${ago.name}`,
-      `since ${spoken(ago.name)}`,
+      `since ${toWords(ago.name)}`,
       (of) => comparisonSql(`(current_date - ${of(table, ago.name)}::date)`, stated.comparison),
       stated.end + 2,
       ago.at,
@@ -140,7 +140,7 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
   if (!begin || !end || begin === end || due || !saysLasting(pass, stated)) return undefined;
   const days = daysColumn(pass.base)?.name;
   if (days !== undefined) return placed(`${table}.${days}`, '', (of) => comparisonSql(of(table, days), stated.comparison));
-  return placed('lasting', `from ${spoken(begin.name)} to ${spoken(end.name)}`, (of) =>
+  return placed('lasting', `from ${toWords(begin.name)} to ${toWords(end.name)}`, (of) =>
     comparisonSql(`(${of(table, end.name)}::date - ${of(table, begin.name)}::date)`, stated.comparison),
   );
 }
@@ -180,7 +180,7 @@ export function columnConditions(pass: Pass): Placed[] {
     const columns = columnsCompared(pass, at);
     if (!columns) return [];
     const { left, right } = columns;
-    const label = `${spoken(left)} ${beyond[tag]} ${spoken(right)}`;
+    const label = `${toWords(left)} ${beyond[tag]} ${toWords(right)}`;
     return [
       {
         at,

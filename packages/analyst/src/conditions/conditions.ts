@@ -6,7 +6,7 @@ import type { Condition } from '../schema/expression.ts';
 import { beginDate, endDate, isLabel, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
 import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import { isOfOtherRows, namesOnlyRows } from './other-rows.ts';
 
 /** A condition with the position of the words that ask for it. */
@@ -122,7 +122,7 @@ function valueCondition(values: readonly Value[], excluded: boolean, index: Valu
   const names = [...new Set(spellings.map(([name, ...more]) => (more.length > 0 ? `${name} (also ${more.join(', ')})` : `${name}`)))];
   return {
     key: `${table}.${column}`,
-    label: `${spoken(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
+    label: `${toWords(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
     tables: [table],
     sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], excluded),
   };
@@ -159,7 +159,7 @@ function chooseValue(pass: Pass, at: number, preferred: readonly string[]): Valu
   return first;
 }
 
-export const columnTitle = ({ table, column }: Value) => `${spoken(column)} of ${spoken(table)}`;
+export const columnTitle = ({ table, column }: Value) => `${toWords(column)} of ${toWords(table)}`;
 
 /** `status inactive`, `Warehouse department`: the column that is said with its value, or its table. */
 function columnBeside(pass: Pass, at: number, value: Value): number[] {
@@ -188,7 +188,7 @@ export function flagConditions(pass: Pass): Placed[] {
     pass.use(at, ...(not === undefined ? [] : [not]));
     const holds = (not === undefined) === (opposite === undefined);
     const { table, column } = flag;
-    const name = spoken(column.name);
+    const name = toWords(column.name);
     return [
       {
         at,
@@ -257,7 +257,7 @@ export function doneConditions(pass: Pass, isDay: (at: number) => boolean): Plac
   return [...pass.tiles.keys()].flatMap((at) => {
     const day = pass.isUsed(at) || namesOnlyRows(pass, at) ? undefined : pass.dayAt(at);
     const not = negationOf(pass, at) ?? stillBefore(pass, at);
-    return !day ? [] : not === undefined ? happened(pass, at, day, isDay(at)) : waiting(pass, at, day, not);
+    return !day ? [] : not === undefined ? happenedConditions(pass, at, day, isDay(at)) : waitingConditions(pass, at, day, not);
   });
 }
 
@@ -266,7 +266,7 @@ export const namesState = (pass: Pass, at: number): boolean =>
   pass.tiles[at]?.words[0]?.lower === 'open' || pass.tiles[at]?.values.some(({ table }) => table === pass.base.name) === true;
 
 /** An order is ordered; what has an end may have ended. */
-function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): Placed[] {
+function happenedConditions(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): Placed[] {
   if (isDay) return [];
   if (day.table === pass.base && beginDate(day.table) === day.column && !namesState(pass, at)) pass.use(at);
   if (pass.isUsed(at) || endDate(day.table) !== day.column) return [];
@@ -275,7 +275,7 @@ function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): P
   return done(pass, day, true).map((condition) => ({ at, condition }));
 }
 
-function waiting(pass: Pass, at: number, day: ColumnMeaning, not: number): Placed[] {
+function waitingConditions(pass: Pass, at: number, day: ColumnMeaning, not: number): Placed[] {
   if (endDate(day.table) !== day.column || pass.mentions('late')) return [];
   pass.use(at, not, ...pass.find('still'));
   assumeDay(pass, at, day);
@@ -285,13 +285,13 @@ function waiting(pass: Pass, at: number, day: ColumnMeaning, not: number): Place
 /** A status may have the name of what happened, and say something else than the day. */
 function assumeDay(pass: Pass, at: number, { table, column }: ColumnMeaning): void {
   const value = pass.tiles[at]?.values.find((one) => one.table === table.name);
-  if (value) pass.assumed.push(`${value.value}: by ${spoken(column.name)}, not by the ${columnTitle(value)}`);
+  if (value) pass.assumed.push(`${value.value}: by ${toWords(column.name)}, not by the ${columnTitle(value)}`);
 }
 
 function done(pass: Pass, { table, column }: ColumnMeaning, isDone: boolean): Condition[] {
   const condition: Condition = {
     key: `${table.name}.${column.name}`,
-    label: `${isDone ? 'with' : 'without'} ${spoken(column.name)}`,
+    label: `${isDone ? 'with' : 'without'} ${toWords(column.name)}`,
     tables: [table.name],
     sql: (of) => `${of(table.name, column.name)} is ${isDone ? 'not ' : ''}null`,
   };
@@ -350,7 +350,7 @@ export function missingConditions(pass: Pass): Placed[] {
         at,
         condition: {
           key: `${pass.base.name}.${key.column}`,
-          label: `without ${spoken(key.table)}`,
+          label: `without ${toWords(key.table)}`,
           tables: [pass.base.name],
           sql: (of) => `${of(pass.base.name, key.column)} is null`,
         },
@@ -385,7 +385,7 @@ export function contextCondition(key: string, value: string | number, schema: Sc
     return (
       id && {
         key: `${table.name}.id`,
-        label: `${spoken(table.name.replace(/s$/, ''))} ${value}`,
+        label: `${toWords(table.name.replace(/s$/, ''))} ${value}`,
         tables: [table.name],
         sql: (of) => `${of(table.name, 'id')}::text = ${literal(String(value))}`,
       }

@@ -2,7 +2,7 @@ import type { Intent } from '../meaning/intent.ts';
 import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { beginDate, deletionColumn } from '../schema/roles.ts';
 import { type ColumnKind, reachable, type Schema, type Table } from '../schema/schema.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 
 /** True for rows that are not marked as deleted; undefined where a table has no mark. */
 export function remainingSql(table: Table): ((of: ColumnSql) => string) | undefined {
@@ -29,7 +29,7 @@ export function withoutDeleted(intent: Intent, { subject }: { readonly subject?:
   const marks = [...tables].flatMap((table): Condition[] => {
     const [column, remaining] = [deletionColumn(table), remainingSql(table)];
     if (!column || !remaining || asksFor(intent, table.name, column.name)) return [];
-    const noun = table === base ? 'ones' : spoken(table.name);
+    const noun = table === base ? 'ones' : toWords(table.name);
     const mark = /removed/i.test(column.name) ? 'removed' : 'deleted';
     return [{ key: `${table.name}.${column.name}`, label: `without ${mark} ${noun}`, tables: [table.name], sql: remaining }];
   });

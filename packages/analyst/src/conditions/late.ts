@@ -5,7 +5,7 @@ import { concepts } from '../schema/concepts.ts';
 import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { dueDate, endDate } from '../schema/roles.ts';
 import { type Schema, tableOf } from '../schema/schema.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import { negationOf, notCalledOff, type Placed } from './conditions.ts';
 
 /** The day on which something is due in these rows, and the day on which it was done. */
@@ -35,7 +35,7 @@ export function lateConditions(pass: Pass): Placed[] {
   pass.use(at, ...(verb < 0 ? [] : [verb]));
   const noun = pass.tiles.flatMap((_, index) => (pass.dayAt(index)?.column.name === end.column ? [index] : []));
   pass.use(...noun);
-  const [dueName, endName] = [spoken(due.column), spoken(end.column)];
+  const [dueName, endName] = [toWords(due.column), toWords(end.column)];
   const tables = [due.table, end.table];
   const compare = comparisonOf(pass.schema, end, due);
   if (onTime)

@@ -5,7 +5,7 @@ import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { beginDate } from '../schema/roles.ts';
 import { columnName, pathTo, type Table } from '../schema/schema.ts';
 import { type Period, periodSql, spanLabel } from '../words/grains.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import { remainingSql } from './deleted.ts';
 
 /** Tables whose rows refer to these: customers without orders, products that were never sold. */
@@ -62,7 +62,7 @@ function relatedCondition(child: Table, base: Table, isThere: boolean, within: W
     ].join(' and ');
   return {
     key: `related ${child.name}`,
-    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${keys.length > 1 ? ` by ${keys.map(({ column }) => spoken(column)).join(' or ')}` : ''}${within ? ` ${spanLabel(within)}` : ''}`,
+    label: `${isThere ? 'with' : 'without'} ${toWords(child.name)}${keys.length > 1 ? ` by ${keys.map(({ column }) => toWords(column)).join(' or ')}` : ''}${within ? ` ${spanLabel(within)}` : ''}`,
     tables: [base.name],
     sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of)})`,
   };

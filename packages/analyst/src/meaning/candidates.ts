@@ -2,7 +2,7 @@ import { type Concept, concepts, type FigureSource, type Operation, type StatusT
 import { type Condition, columnExpression, type Expression, expressionOf } from '../schema/expression.ts';
 import { beginDate, birthDate, daysColumn, dueDate, endDate, isKey, isMoney, mainNumber } from '../schema/roles.ts';
 import { columnOf, literal, pathTo, reachable, type Schema, type Table, tableOf } from '../schema/schema.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import type { Day, Quantity } from './intent.ts';
 import type { ColumnMeaning, Tile, Vocabulary } from './tiles.ts';
 
@@ -120,12 +120,12 @@ function statusLimit({ column, words, isExcluded, noun }: StatusTest, { schema, 
     return isKnown && present.length === 0
       ? undefined
       : { template: `lower(${column}::text) in (${list})`, key, label: `${names} ${noun}` };
-  const label = isKnown && present.length === 0 ? `${spoken(name)} other than ${names}` : `without ${names} ${noun}`;
+  const label = isKnown && present.length === 0 ? `${toWords(name)} other than ${names}` : `without ${names} ${noun}`;
   return { template: `coalesce(lower(${column}::text), '') not in (${list})`, key, label };
 }
 
 export const quantityOfColumn = ({ table, column }: ColumnMeaning): Quantity => ({
-  label: spoken(column.name),
+  label: toWords(column.name),
   isTerm: false,
   unit: isMoney(column) ? 'money' : undefined,
   value: columnExpression(table.name, column.name),
@@ -141,8 +141,8 @@ function candidatesOfColumn({ table, column }: ColumnMeaning, at: number): Candi
 function choiceOf({ table, column }: ColumnMeaning, tile: Tile, tiles: readonly Tile[]): Pick<Candidate, 'assumed'> {
   const others = tile.columns.filter((one) => one.table !== table && one.column.name === column.name && one.column.kind === 'number');
   if (others.length === 0 || tiles.some(({ tables }) => tables.includes(table))) return {};
-  const names = others.slice(0, maxOthers).map((one) => spoken(one.table.name));
-  return { assumed: `${spoken(column.name)}: that of ${spoken(table.name)}, not of ${names.join(' or ')}` };
+  const names = others.slice(0, maxOthers).map((one) => toWords(one.table.name));
+  return { assumed: `${toWords(column.name)}: that of ${toWords(table.name)}, not of ${names.join(' or ')}` };
 }
 
 const maxOthers = 3;
@@ -208,7 +208,7 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
   const andTiles = tiles.flatMap(({ tags }, at) => (tags.includes('and') ? [at] : []));
   const ands = (positions: readonly number[]) =>
     positions.length > 1 ? andTiles.filter((at) => at > Math.min(...positions) && at < Math.max(...positions)) : [];
-  const always = [...askingTiles, ...connecting(tiles)];
+  const always = [...askingTiles, ...connectingTiles(tiles)];
   const used = (positions: readonly number[]) => [...new Set([...always, ...positions, ...ands(positions)])];
   const between: Candidate[] = [];
   for (const from of named)
@@ -261,7 +261,7 @@ const namesInstant = (tiles: readonly Tile[], at: number): boolean =>
 const textOf = (tiles: readonly Tile[]) => tiles.flatMap(({ words }) => words.map(({ lower }) => lower)).join(' ');
 
 /** `between order and shipment`, `until it is paid` */
-const connecting = (tiles: readonly Tile[]) =>
+const connectingTiles = (tiles: readonly Tile[]) =>
   tiles.flatMap(({ tags, words }, at) =>
     tags.includes('between') || (!tags.includes('by') && /^(until|till|since|date|from)$/.test(words[0]?.lower ?? '')) ? [at] : [],
   );
@@ -282,7 +282,7 @@ const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, c
 
 const duration = (base: Table, from: ColumnMeaning, to: ColumnMeaning, tiles: readonly number[]): Candidate => ({
   base,
-  quantity: durationQuantity(`days from ${spoken(from.column.name)} to ${spoken(to.column.name)}`, dayOf(from), dayOf(to)),
+  quantity: durationQuantity(`days from ${toWords(from.column.name)} to ${toWords(to.column.name)}`, dayOf(from), dayOf(to)),
   operation: 'avg',
   conditions: [],
   tiles,
@@ -344,7 +344,7 @@ function sinceOf(tiles: readonly Tile[], schema: Schema, used: (positions: reado
         : undefined;
     if (!column) return [];
     const verbs = tiles.flatMap(({ days }, at) => (days.some((day) => day.column === column) ? [at] : []));
-    const days = durationQuantity(`days since ${spoken(column.name)}`, { table: table.name, column: column.name }, 'today');
+    const days = durationQuantity(`days since ${toWords(column.name)}`, { table: table.name, column: column.name }, 'today');
     const age: Quantity = {
       label: 'age in years',
       isTerm: true,

@@ -26,25 +26,32 @@ export interface Attempt {
   readonly isMentioned: boolean;
 }
 
-const failed = (pass: Pass): Attempt => ({ intent: undefined, unused: pass.unused(), foretells: false, why: false, isMentioned: false });
+const failedAttempt = (pass: Pass): Attempt => ({
+  intent: undefined,
+  unused: pass.unused(),
+  foretells: false,
+  why: false,
+  isMentioned: false,
+});
 
 /** Accounts for the words of a question as one about the candidate. */
 export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema, index }: Vocabulary, hasContext: boolean): Attempt {
   const pass = new Pass(tiles, candidate.base, schema, index, hasContext);
   pass.use(...candidate.tiles);
   if (candidate.assumed) pass.assumed.push(candidate.assumed);
-  if (isMisread(pass, candidate)) return failed(pass);
+  if (isMisread(pass, candidate)) return failedAttempt(pass);
   const why = explains(pass);
   const order = orderOf(pass);
   const subject = subjectOf(pass, candidate, order);
   const dimensions = dimensionsOf(pass, subject?.dimensions ?? []);
   const placed = conditionsOf(pass, candidate, dimensions);
   const figure = figureOf(pass, candidate, dimensions, order);
-  if (!figure || isOtherFigure(pass, candidate, figure, placed) || (subject && !order && negatesRows(pass, candidate))) return failed(pass);
+  if (!figure || isOtherFigure(pass, candidate, figure, placed) || (subject && !order && negatesRows(pass, candidate)))
+    return failedAttempt(pass);
   const related = candidate.quantity || candidate.subject ? [] : relatedOf(pass);
   const hasTime = grainOf(dimensions) !== undefined;
   const spans = spansOf(pass, hasTime, undefined);
-  if (!spans || countsOthers(candidate, figure, { spans, hasTime, related, order })) return failed(pass);
+  if (!spans || countsOthers(candidate, figure, { spans, hasTime, related, order })) return failedAttempt(pass);
   const criteria = criteriaOf(pass, candidate, placed, dimensions);
   useRest(pass, candidate, order, dimensions, placed);
   const past = pastConditions(candidate, order, spans.span?.period.ahead === true);

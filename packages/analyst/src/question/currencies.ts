@@ -3,7 +3,7 @@ import type { Vocabulary } from '../meaning/tiles.ts';
 import { isCurrency, isMoney, mayBeMoney, numbersOf } from '../schema/roles.ts';
 import { type Column, reachable, type Table } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 
 /** Why the amounts of a question cannot be added up, averaged or ranked: they are in several currencies, and it does not choose one. */
 export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): string | undefined {
@@ -15,7 +15,7 @@ export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): 
     const currencies = [...new Set(index.fewOf(table.name, column.name).map((value) => value.toUpperCase()))];
     if (currencies.length < 2 || separates(intent, table.name, column.name)) return undefined;
     const names = currencies.length > maxNamed ? 'several currencies' : currencies.join(' and ');
-    return `The amounts are in ${names} (${spoken(column.name)} of ${spoken(table.name)}): ask for one of them, or by ${spoken(column.name)}`;
+    return `The amounts are in ${names} (${toWords(column.name)} of ${toWords(table.name)}): ask for one of them, or by ${toWords(column.name)}`;
   }
   return undefined;
 }

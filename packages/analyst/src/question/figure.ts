@@ -6,7 +6,7 @@ import type { Tile } from '../meaning/tiles.ts';
 import type { Operation } from '../schema/concepts.ts';
 import { labelColumn, mainNumber } from '../schema/roles.ts';
 import { type Table, tableOf } from '../schema/schema.ts';
-import { spoken, stemOf } from '../words/words.ts';
+import { stemOf, toWords } from '../words/words.ts';
 import { isLabelOf } from './groups.ts';
 import type { Order } from './order.ts';
 
@@ -212,7 +212,7 @@ function isStateOfRows(pass: Pass, { base, tiles, conditions: own, isTerm }: Can
 /** `how many visitors`: a column whose name is a plural counts things. */
 function countsColumn(pass: Pass, counts: readonly number[], { base, quantity }: Candidate): boolean {
   const counted = pass.tiles[pass.beside(counts[0] as number, 1)];
-  const name = spoken(quantity?.column ?? '');
+  const name = toWords(quantity?.column ?? '');
   return name !== stemOf(name) && counted?.columns.some(({ table, column }) => table === base && column.name === quantity?.column) === true;
 }
 

@@ -4,7 +4,7 @@ import type { Pass } from '../meaning/pass.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, birthDate, costColumn, datesOf, isMoney, isPlanned, mainNumber, priceColumn } from '../schema/roles.ts';
 import type { Column, Table } from '../schema/schema.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 
 export interface Order {
   readonly order: 'most' | 'least';
@@ -43,7 +43,7 @@ function numberOfOrder(pass: Pass, at: number): number | undefined {
 
 const byColumn = (base: Table, column: string, descending: boolean): NonNullable<Intent['orderBy']> => ({
   column: { tables: [base.name], sql: (of) => of(base.name, column) },
-  label: spoken(column),
+  label: toWords(column),
   descending,
 });
 
@@ -172,7 +172,7 @@ const isPriceOfNone = ({ shape, quantity }: Intent, { word }: Order): boolean =>
 /** Bills are not longer for their amount. */
 const isLength = ({ quantity, orderBy, base }: Intent): boolean =>
   quantity === undefined
-    ? orderBy?.label === spoken(beginDate(base)?.name ?? '')
+    ? orderBy?.label === toWords(beginDate(base)?.name ?? '')
     : quantity.unit === 'days' || /day|week|month|hour|minute|duration|length|time|page/.test(quantity.column ?? '');
 
 const distributive = /\b(per|each|every)$/;

@@ -25,7 +25,7 @@ export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number
   for (const [at] of pass.tiles.entries()) {
     if (pass.isUsed(at) || (namesState(pass, at) && pass.tiles[pass.beside(at, 1)]?.tables.includes(pass.base))) continue;
     const named = pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
-    if (named && isNeeded) return isOfOthers(pass, at, named) ? undefined : { day: dayOf(planned(pass, named)), at };
+    if (named && isNeeded) return isOfOthers(pass, at, named) ? undefined : { day: dayOf(plannedDay(pass, named)), at };
   }
   const day = lateEnd(pass) ?? firstDay(pass);
   return day && { day, at: undefined };
@@ -57,7 +57,7 @@ function lateEnd(pass: Pass): Day | undefined {
 }
 
 /** Goods that arrive next week are expected then. */
-function planned(pass: Pass, day: ColumnMeaning): ColumnMeaning {
+function plannedDay(pass: Pass, day: ColumnMeaning): ColumnMeaning {
   const due = dueDate(day.table);
   const isAhead = pass.mentions('future') || pass.tiles.some(({ period }) => period?.ahead === true);
   return due && isAhead && endDate(day.table) === day.column ? { table: day.table, column: due } : day;
@@ -163,11 +163,11 @@ function pairOf(
     pass.assumed.push('today');
     return { span: { ...ofRows, period: today }, versus: undefined };
   }
-  return continued(ofRows, first, inherited);
+  return continuePeriod(ofRows, first, inherited);
 }
 
 /** `and on Mondays?` keeps the span of the question before, and `and last year?` its weekdays. */
-function continued(day: Omit<Span, 'period'>, period: Period | undefined, inherited: Span | undefined): Pair | undefined {
+function continuePeriod(day: Omit<Span, 'period'>, period: Period | undefined, inherited: Span | undefined): Pair | undefined {
   if (!period) return { span: inherited, versus: undefined };
   const isJoined = inherited && (period.weekdays === undefined) !== (inherited.period.weekdays === undefined);
   const inSpan = isJoined ? joinedOf(inherited.period, period) : period;

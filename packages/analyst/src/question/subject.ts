@@ -4,7 +4,7 @@ import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { isPeople } from '../schema/roles.ts';
 import type { Table } from '../schema/schema.ts';
-import { spoken } from '../words/words.ts';
+import { toWords } from '../words/words.ts';
 import { dimensionAt, labelDimension } from './groups.ts';
 import type { Order } from './order.ts';
 
@@ -60,7 +60,7 @@ function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefi
   const table = pass.tables.find((one) => one !== base && canBeWho(pass, one));
   if (who === undefined || !table || (!order && quantity?.column !== undefined)) return undefined;
   pass.use(who);
-  pass.assumed.push(`who: ${spoken(table.name)}`);
+  pass.assumed.push(`who: ${toWords(table.name)}`);
   const dimension = labelDimension(table);
   return dimension && { dimensions: [dimension], isSingle: false };
 }

@@ -1,4 +1,4 @@
-import { dayAfter, directions, type Named, type Period, shifted, start } from './grains.ts';
+import { dayAfter, directions, type Named, type Period, shiftStart, start } from './grains.ts';
 import { numberOf, type Word } from './words.ts';
 
 const months = ['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november', 'december'];
@@ -92,7 +92,7 @@ function yearAfter(words: readonly Word[], at: number): Year | undefined {
   const direction = word === 'the' && from > at ? 0 : directions.get(word);
   if (direction === undefined || lowerAt(words, from + 1) !== 'year') return undefined;
   const label = word === 'the' ? 'this year' : `${word} year`;
-  return { label, from: shifted('year', direction), length: from + 2 - at, ahead: direction > 0 };
+  return { label, from: shiftStart('year', direction), length: from + 2 - at, ahead: direction > 0 };
 }
 
 function spanOfPart(part: PartOfYear, year: Year | undefined): CalendarSpan {

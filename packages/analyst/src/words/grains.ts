@@ -45,7 +45,7 @@ export const interval = (count: number, grain: Grain | 'half') => {
   return months === undefined ? `interval '${count} ${grain}s'` : `interval '${count * months} months'`;
 };
 
-export const shifted = (grain: Grain, by: number) => {
+export const shiftStart = (grain: Grain, by: number) => {
   if (by === 0) return start(grain);
   return `(${start(grain)} ${by < 0 ? '-' : '+'} ${interval(Math.abs(by), grain)})::date`;
 };
@@ -54,8 +54,8 @@ export const whole = (label: string, grain: Grain, by: number): Period => ({
   label,
   grain,
   ahead: by > 0,
-  from: shifted(grain, by),
-  to: shifted(grain, by + 1),
+  from: shiftStart(grain, by),
+  to: shiftStart(grain, by + 1),
 });
 
 export const dayAfter = (day: string) => `(${day} + interval '1 day')::date`;

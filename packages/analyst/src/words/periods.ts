@@ -20,7 +20,7 @@ import {
   interval,
   type Named,
   type Period,
-  shifted,
+  shiftStart,
   start,
   type TimeGroup,
   tomorrow,
@@ -96,7 +96,7 @@ function resolveSameSpans(spans: readonly SpanInWords[], previous: Period | unde
 }
 
 function periodAt(words: readonly Word[], at: number): Named | undefined {
-  for (const read of [soFar, bounded, ago, named, relative, weekdayAt, weekdaysAt, partOfYear, yearAt]) {
+  for (const read of [soFar, boundedAt, ago, namedAt, relative, weekdayAt, weekdaysAt, partOfYear, yearAt]) {
     const period = read(words, at);
     if (period) return period;
   }
@@ -116,7 +116,7 @@ function soFar(words: readonly Word[], at: number): Named | undefined {
   return first > at ? { label: 'up to today', from: undefined, to: tomorrow, length: 2 } : undefined;
 }
 
-function named(words: readonly Word[], at: number): Named | undefined {
+function namedAt(words: readonly Word[], at: number): Named | undefined {
   switch (words[at]?.lower) {
     case 'today':
       return { ...today, length: 1 };
@@ -194,7 +194,7 @@ const endsRange = (words: readonly Word[], at: number) =>
   ['between', 'from'].includes(words[at - 3]?.lower ?? '') && numberOf(words[at - 2]?.lower) !== undefined;
 
 /** since 2026-01-01, before 3 March, on March 3rd, since last Monday, after two weeks ago; between January and March, from 2020 to 2022 */
-function bounded(words: readonly Word[], at: number): Named | undefined {
+function boundedAt(words: readonly Word[], at: number): Named | undefined {
   const word = words[at]?.lower ?? '';
   if (!/^(since|after|before|until|on|from|between)$/.test(word)) return undefined;
   const from = words[at + 1]?.lower === 'the' ? at + 2 : at + 1;
@@ -222,7 +222,7 @@ const boundAt = (words: readonly Word[], at: number, before: string): NamedSpan 
   dateAt(words, at) ??
   ago(words, at, true) ??
   weekdayAt(words, at, before !== 'on') ??
-  named(words, at) ??
+  namedAt(words, at) ??
   relative(words, at) ??
   partOfYear(words, at, true) ??
   yearAt(words, at);
@@ -280,5 +280,5 @@ export function lastToTheSameDay(period: Period | undefined): { now: Period; bef
   const now = { label: `this ${grain} so far`, from: start(grain), to: tomorrow };
   // The 30th of a month is set beside the 30th, or the last day, of the one before, and its end is the day after.
   const to = `(current_date - ${interval(1, grain)} + interval '1 day')::date`;
-  return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
+  return { now, before: { label: `last ${grain} up to the same day`, from: shiftStart(grain, -1), to } };
 }

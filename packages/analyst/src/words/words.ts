@@ -99,7 +99,7 @@ export function stemsOfName(name: string): readonly string[] {
 }
 
 /** A name of the data as a reader would say it. */
-export const spoken = (name: string): string => name.replaceAll(/[_.]/g, ' ');
+export const toWords = (name: string): string => name.replaceAll(/[_.]/g, ' ');
 
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 

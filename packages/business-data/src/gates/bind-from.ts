@@ -68,7 +68,7 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
     const natural = join['isNatural'] === true && (left.star.open || right.star.open);
     const star = natural ? { list: [], open: true } : joinedColumns(merged, left.star, right.star);
     const alias = isTree(join['alias']) ? join['alias'] : undefined;
-    if (alias) return named(alias, '', star);
+    if (alias) return namedPart(alias, '', star);
     const usingAlias = isTree(join['join_using_alias']) ? textOf(join['join_using_alias']['aliasname']) : undefined;
     const relation: Relation = { name: usingAlias, columns: { list: merged, open: false }, qualifiedOnly: true };
     return { relations: usingAlias === undefined ? inside : [...inside, relation], star };
@@ -77,7 +77,7 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
 }
 
 /** A relation under its alias, whose column list renames the columns. */
-function named(alias: unknown, ownName: string | undefined, columns: Columns): FromPart {
+function namedPart(alias: unknown, ownName: string | undefined, columns: Columns): FromPart {
   const fields = isTree(alias) ? alias : {};
   const name = textOf(fields['aliasname']) ?? ownName;
   const renamed = renameColumns(columns, namesOf(fields['colnames']) ?? [], name ?? 'subquery');
@@ -87,10 +87,10 @@ function named(alias: unknown, ownName: string | undefined, columns: Columns): F
 function bindRange(range: Tree, context: Context, binder: Binder): FromPart {
   const [schema, name] = [textOf(range['schemaname']), textOf(range['relname']) ?? ''];
   if (range['catalogname'] !== undefined) throw new Refusal('A table of another database cannot be read.');
-  if (schema === undefined) return named(range['alias'], name, columnsOfCte(name, context));
+  if (schema === undefined) return namedPart(range['alias'], name, columnsOfCte(name, context));
   const table = binder.table(schema, name);
   if (table === undefined) throw new Refusal(`There is no table "${schema}.${name}" here.`);
-  return named(range['alias'], name, {
+  return namedPart(range['alias'], name, {
     list: table.columns.map((column) => ({ name: column.name, size: cellSize, stored: true })),
     open: false,
   });
@@ -109,7 +109,7 @@ function columnsOfCte(name: string, { ctes, level }: Context): Columns {
 function bindSubselect(range: Tree, context: Context, binder: Binder): FromPart {
   const select = fieldsOf(range['subquery'], 'SelectStmt');
   if (select === undefined) throw new Refusal('Only SELECT can stand in a FROM clause.');
-  return named(range['alias'], undefined, visibleColumns(binder.select(select, context)));
+  return namedPart(range['alias'], undefined, visibleColumns(binder.select(select, context)));
 }
 
 function bindJsonTable(table: Tree, context: Context, binder: Binder): FromPart {
@@ -117,7 +117,7 @@ function bindJsonTable(table: Tree, context: Context, binder: Binder): FromPart 
   const size = binder.expression(rest, context);
   sizeOfPath(isTree(rest['pathspec']) ? rest['pathspec']['string'] : undefined, size);
   const list = jsonColumns(listOf(columns), context, binder);
-  return named(alias, 'json_table', { list, open: false });
+  return namedPart(alias, 'json_table', { list, open: false });
 }
 
 /** Columns of nested paths come after the columns at their level. */

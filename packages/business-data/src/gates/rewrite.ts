@@ -34,7 +34,7 @@ function createRewrite(scope: ResolvedScope, resolve: (range: Tree) => ScopedTab
     ['SelectStmt', (fields, ctes) => ({ SelectStmt: rewriteSelect(fields, ctes, rewriteNode, scope) })],
     ['RangeVar', (fields, ctes) => (isCte(fields, ctes) ? { RangeVar: fields } : subselect(resolve(fields), fields['alias']))],
     ['RangeTableSample', (fields, ctes) => rewriteSample(fields, ctes, resolve, rewriteNode)],
-    ['ColumnRef', (fields) => ({ ColumnRef: shortened(fields, scope) })],
+    ['ColumnRef', (fields) => ({ ColumnRef: shortenColumn(fields, scope) })],
   ]);
 
   const rewriteNode: Rewrite = (node, ctes) => {
@@ -158,7 +158,7 @@ function columnTarget(table: ScopedTable, catalogColumn: CatalogColumn): Tree {
 const fence: Tree = { limitOffset: { A_Const: { ival: {} } }, limitOption: 'LIMIT_OPTION_COUNT' };
 
 /** A subquery has no schema, so `schema.table.column` becomes `table.column`. */
-function shortened(fields: Tree, scope: ResolvedScope): Tree {
+function shortenColumn(fields: Tree, scope: ResolvedScope): Tree {
   const names = listOf(fields['fields']);
   if (names.length !== 3) return fields;
   const [schema, table] = names.map((name) => textOf(fieldsOf(name, 'String')?.['sval']));

@@ -138,7 +138,7 @@ interface Sending {
   readonly counter: 'inFlight' | 'waiting';
 }
 
-function outgoing({ signer }: Calling, { challenge, sender }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
+function outgoingMetadata({ signer }: Calling, { challenge, sender }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
   const metadata = new Metadata();
   metadata.set(headers.requestId, requestId);
   const trace = traceHeaders();
@@ -197,7 +197,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   /** Undefined if the replica was closed in the meantime, because it is no longer among the addresses. */
   const request = (): { cancel(): void } | undefined => {
     try {
-      const metadata = outgoing(calling, replica, sending);
+      const metadata = outgoingMetadata(calling, replica, sending);
       sender = replica.sender;
       isStreamed = replica.callStream.carries(body);
       if (isStreamed) return replica.callStream.send({ method, body, metadata, expiresAt }, answered);

@@ -216,17 +216,17 @@ const defaultPort = '443';
  */
 export function readTarget(target: string): Addresses {
   const [, scheme, list] = /^(ipv[46]):(.+)$/.exec(target) ?? [];
-  if (scheme && list) return fixed(list.split(',').map((address) => `${scheme}:${address.trim()}`));
+  if (scheme && list) return fixedAddresses(list.split(',').map((address) => `${scheme}:${address.trim()}`));
   const authority =
     /^dns:(?:\/\/\/)?([^/]+)$/.exec(target)?.[1] ?? (target.includes('/') || target.startsWith('unix:') ? undefined : target);
-  if (authority === undefined) return fixed([target]);
+  if (authority === undefined) return fixedAddresses([target]);
   const [host, port] = splitPort(authority);
-  return isIP(host) ? fixed([joinPort(host, port)]) : named(host, port);
+  return isIP(host) ? fixedAddresses([joinPort(host, port)]) : namedAddresses(host, port);
 }
 
-const fixed = (targets: readonly string[]): Addresses => ({ resolve: async () => targets, mayChange: false });
+const fixedAddresses = (targets: readonly string[]): Addresses => ({ resolve: async () => targets, mayChange: false });
 
-function named(host: string, port: string): Addresses {
+function namedAddresses(host: string, port: string): Addresses {
   let running: Promise<string[]> | undefined;
   async function find(): Promise<string[]> {
     const addresses = await lookup(host, { all: true });

@@ -204,7 +204,7 @@ function makeSales(random: Random, today: Day, { products, customers, employees 
     const status = statusOfOrder(random, age);
     sales.orders.push({
       id,
-      customer_id: favoured(random, customers.length),
+      customer_id: pickFavoured(random, customers.length),
       employee_id: cyclic(sellers, random.below(sellers.length))['id'] as number,
       order_date,
       status,
@@ -218,7 +218,7 @@ function makeSales(random: Random, today: Day, { products, customers, employees 
 }
 
 /** Some customers buy much more than others. */
-const favoured = (random: Random, customers: number) => 1 + Math.min(random.below(customers), random.below(customers));
+const pickFavoured = (random: Random, customers: number) => 1 + Math.min(random.below(customers), random.below(customers));
 
 function makeLines(random: Random, order: number, before: number, products: readonly Row[]): Row[] {
   return Array.from({ length: random.pick([1, 2, 3, 4, 6], [4, 5, 4, 2, 1]) }, (_, index) => {

@@ -42,12 +42,12 @@ export function randomFrom(seed: number): Random {
   return {
     below,
     between: (least, most) => least + below(most - least + 1),
-    pick: (from, weights) => from[weights ? weighted(weights, below) : below(from.length)] as (typeof from)[number],
+    pick: (from, weights) => from[weights ? pickWeighted(weights, below) : below(from.length)] as (typeof from)[number],
     chance: (percent) => below(100) < percent,
   };
 }
 
-function weighted(weights: readonly number[], below: (limit: number) => number): number {
+function pickWeighted(weights: readonly number[], below: (limit: number) => number): number {
   let left = below(weights.reduce((sum, weight) => sum + weight, 0));
   return weights.findIndex((weight) => (left -= weight) < 0);
 }

@@ -43,12 +43,14 @@ await runTask('migrate', async (env) => {
 
 async function provision(adminUrl: string, config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
   await waitForDatabase(adminUrl);
-  const password = (role: string) => required(config, passwordName(role));
+  const password = (role: string) => requireSetting(config, passwordName(role));
   return await provisionGivenDatabase(adminUrl, { services: databaseOwners, runtimeRoles, password });
 }
 
 async function readUrls(config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
-  const urls = Object.fromEntries(databaseOwners.map((service) => [service, required(config, `${settingName(service)}_DATABASE_URL`)]));
+  const urls = Object.fromEntries(
+    databaseOwners.map((service) => [service, requireSetting(config, `${settingName(service)}_DATABASE_URL`)]),
+  );
   const owners = runtimeRoles.map((service) => [service, config[`${settingName(service)}_DATABASE_OWNER_URL`]] as const);
   const ownerUrls = Object.fromEntries(owners.flatMap(([service, url]) => (url === undefined ? [] : [[service, url]])));
   await Promise.all(Object.entries({ ...urls, ...ownerUrls }).map(([, url]) => waitForDatabase(url)));
@@ -59,7 +61,7 @@ function passwordName(role: string): string {
   return `DATABASE_PASSWORD_${settingName(role)}`;
 }
 
-function required(config: Readonly<Record<string, string | undefined>>, name: string): string {
+function requireSetting(config: Readonly<Record<string, string | undefined>>, name: string): string {
   const value = config[name];
   if (value === undefined) throw new OperatorFault(`Set ${name}, or DATABASE_ADMIN_URL with a password for each role.`);
   return value;

@@ -35,8 +35,8 @@ await runTask('setup', async (env) => {
   const write = (name: string, values: Readonly<Record<string, string | undefined>>) => writeSettings(join(CONFIG_DIR, name), values);
   for (const entry of catalogue) write(entry.name, settingsOf(entry, secrets, urls[entry.name]));
   write('migrate', {
-    ...named(urls, 'DATABASE_URL'),
-    ...named(ownerUrls, 'DATABASE_OWNER_URL'),
+    ...urlSettings(urls, 'DATABASE_URL'),
+    ...urlSettings(ownerUrls, 'DATABASE_OWNER_URL'),
   });
   const operator = { SERVICE_SECRET: secrets.settings.SERVICE_SECRET };
   write('operator', operator);
@@ -54,7 +54,7 @@ function settingsOf(entry: CatalogueEntry, { settings }: Secrets, databaseUrl: s
 }
 
 /** `IDENTITY_DATABASE_URL` and so on. */
-function named(urls: Readonly<Record<string, string>>, setting: string): Record<string, string> {
+function urlSettings(urls: Readonly<Record<string, string>>, setting: string): Record<string, string> {
   return Object.fromEntries(Object.entries(urls).map(([service, url]) => [`${settingName(service)}_${setting}`, url]));
 }
 

@@ -34,17 +34,17 @@ export function writeJson(path: string, value: unknown, mode = 0o600): void {
 export function readJson<Schema extends z.ZodType>(path: string, schema: Schema, remedy: string): z.output<Schema> | undefined {
   const content = readIfPresent(path);
   if (content === undefined) return undefined;
-  const read = schema.safeParse(parsed(content));
+  const read = schema.safeParse(parseJson(content));
   if (!read.success) throw new OperatorFault(`${path} is empty, cut off or not what was written there. ${remedy}`, { cause: read.error });
   return read.data;
 }
 
 /** The same for a file that can be created again: a damaged one counts as none. */
 export function readJsonIfWhole<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | undefined {
-  return schema.safeParse(parsed(readIfPresent(path) ?? '')).data;
+  return schema.safeParse(parseJson(readIfPresent(path) ?? '')).data;
 }
 
-function parsed(content: string): unknown {
+function parseJson(content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {

@@ -102,7 +102,7 @@ const oldest = [6, 2] as const;
 
 /** The server found on this machine, or unpacked from Debian's packages into the cache, or an error that says what to install. */
 async function findRedis(): Promise<RedisBinary> {
-  const binary = installed();
+  const binary = findInstalled();
   if (binary) return binary;
   const unpacked = await debianRedis(works);
   if (unpacked) return unpacked;
@@ -111,7 +111,7 @@ async function findRedis(): Promise<RedisBinary> {
   );
 }
 
-function installed(): RedisBinary | undefined {
+function findInstalled(): RedisBinary | undefined {
   const paths = commands.flatMap((command) => commandFolders().map((folder) => join(folder, command)));
   return paths.map((path) => ({ path, env: {} })).find((binary) => existsSync(binary.path) && works(binary));
 }

@@ -17,7 +17,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
     const system = await startLocalSystem({ ...options, report: say, signal: stop.signal });
     say(banner({ ...system, stop: 'Ctrl-C', rows: foldersOf(system) }));
     releaseMemoryWhenIdle();
-    await aborted(stop.signal);
+    await untilAborted(stop.signal);
     say('Stopping …');
     await system.stop();
     say('Stopped.');
@@ -28,7 +28,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function untilAborted(signal: AbortSignal): Promise<void> {
   // The timer keeps this process alive when all servers run elsewhere.
   const alive = setInterval(() => undefined, 60_000);
   return new Promise((resolve) => {

@@ -56,8 +56,8 @@ function parseNode(text: string): RedisNode {
   return {
     host: bare(url.hostname),
     port: Number(url.port || defaultPort),
-    username: decoded(url.username),
-    password: decoded(url.password),
+    username: decodePart(url.username),
+    password: decodePart(url.password),
     db: Number(database),
     tls: url.protocol === 'rediss:',
   };
@@ -72,7 +72,7 @@ function addressOf(text: string): Pick<RedisNode, 'host' | 'port'> {
 /** Removes the brackets of an IPv6 address. */
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
-function decoded(part: string): string | undefined {
+function decodePart(part: string): string | undefined {
   try {
     return part === '' ? undefined : decodeURIComponent(part);
   } catch (cause) {

@@ -124,7 +124,7 @@ export function createAnswerTools(
     return attempt.sourceVersion === 0 ? undefined : await sources.of(answer.key.answer, attempt.sourceVersion, steps);
   }
 
-  const definitions = offered(attempt);
+  const definitions = offeredTools(attempt);
   // The threads start while the model works on its first step.
   if (definitions.length > 0) gate.prepare();
   return {
@@ -226,7 +226,7 @@ interface ToolCall {
 
 const scopeOf = ({ dataScope }: BegunAnswer): DataScope => ({ tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true });
 
-function offered(attempt: BegunAnswer): readonly ToolDefinition[] {
+function offeredTools(attempt: BegunAnswer): readonly ToolDefinition[] {
   const { tables, readOnly } = scopeOf(attempt);
   if (attempt.sourceVersion === 0 || tables.length === 0) return [];
   return readOnly ? toolDefinitions.filter(({ writes }) => !writes) : toolDefinitions;

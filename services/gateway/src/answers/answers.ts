@@ -124,7 +124,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
     async accept(newMessage, call, disconnected) {
       const item = itemOf(newMessage, call, '', false);
       const started = await startFor(disconnected, item, call);
-      if (!started.attached) return queued(newMessage, started);
+      if (!started.attached) return queuedMessage(newMessage, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(requirePrincipal(call), started.answerId));
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
@@ -214,7 +214,7 @@ function messageOf(end: End, { answerId: messageId, conversationId }: StartedAns
 }
 
 /** An answer that no worker has begun. */
-const queued = ({ agentId }: NewMessage, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
+const queuedMessage = ({ agentId }: NewMessage, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
   id: answerId,
   conversationId,
   agentId,

@@ -36,13 +36,13 @@ export function basicCredentials(header: string | undefined): BasicCredentials |
   const [id, ...secret] = Buffer.from(basic.exec(header)?.[1] ?? '', 'base64')
     .toString()
     .split(':');
-  const credentials = { id: formDecoded(id ?? ''), secret: formDecoded(secret.join(':')) };
+  const credentials = { id: decodeForm(id ?? ''), secret: decodeForm(secret.join(':')) };
   if (credentials.id === '' || credentials.secret === '')
     throw new ServiceError('invalid_client', { message: 'The Authorization header is not valid Basic authentication.' });
   return credentials;
 }
 
-function formDecoded(text: string): string {
+function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

@@ -82,7 +82,7 @@ export const sendMessage = route({
       const headers = ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async', 'Retry-After', readAfter];
       return reply({ data }, { status: 202, headers });
     }
-    if (wantsEvents(headers.Accept)) return streamed(newMessage, request, answers);
+    if (wantsEvents(headers.Accept)) return streamReply(newMessage, request, answers);
     return { data: toMessage(await answers.wait(newMessage, call, disconnected())) };
   },
 });
@@ -122,7 +122,7 @@ export const streamMessage = route({
   successHeaders: ['Content-Location'],
   errors: ['agent_not_active', 'conversation_busy', 'credits_exhausted', 'user_limit_reached', 'too_many_waiting'],
   handler: (request, { answers }) =>
-    streamed(newMessageOf(request), request, answers, {
+    streamReply(newMessageOf(request), request, answers, {
       resumeFrom: resumePosition(request.headers['Last-Event-ID'], request.call.idempotency),
     }),
 });
@@ -144,7 +144,7 @@ const newMessageOf = ({ params, body }: Request): NewMessage => ({
   contextJson: body.context === undefined ? '' : JSON.stringify(body.context),
 });
 
-async function streamed(
+async function streamReply(
   newMessage: NewMessage,
   { params, call, disconnected }: Request,
   answers: Answers,

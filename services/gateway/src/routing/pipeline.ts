@@ -142,12 +142,12 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
 /** Counts the request under these rules, and keeps the state of the limits for the headers of the answer. */
 async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
   const decision = await limiter.take(rules);
-  exchange.limits = exchange.limits ? merged(exchange.limits, decision) : decision;
+  exchange.limits = exchange.limits ? mergeDecisions(exchange.limits, decision) : decision;
   if (!decision.allowed) throw new ServiceError('rate_limited');
 }
 
 /** The later decision, with the states of other limits from the earlier one. */
-function merged({ states: before }: Decision, { allowed, states }: Decision): Decision {
+function mergeDecisions({ states: before }: Decision, { allowed, states }: Decision): Decision {
   const names = new Set(states.map(({ policy }) => policy.name));
   return { allowed, states: [...before.filter(({ policy }) => !names.has(policy.name)), ...states] };
 }

@@ -45,11 +45,11 @@ export function nextHealth(health: Health, event: HealthEvent): Health {
         firstFailureAt: health.firstFailureAt ?? event.at,
       };
     case 'failed':
-      return failed(health, event);
+      return afterFailure(health, event);
   }
 }
 
-function failed(health: Health, { at, previousFailureAt, last }: Extract<HealthEvent, { kind: 'failed' }>): Health {
+function afterFailure(health: Health, { at, previousFailureAt, last }: Extract<HealthEvent, { kind: 'failed' }>): Health {
   const firstFailureAt = health.firstFailureAt ?? at;
   const counted = health.firstFailureAt !== null && previousFailureAt !== null && previousFailureAt >= health.firstFailureAt;
   const failedEvents = health.failedEvents + (counted ? 0 : 1);

@@ -224,9 +224,9 @@ const move = (table: string, key: string) => `
   insert into ${table} as counted (organization_id, environment, ${key}, count)
   select $1, $2, ${key}, greatest("by", 0) from change order by ${key}
   on conflict (organization_id, environment, ${key}) do update
-    set count = counted.count + (select change."by" from change where (${prefixed('change', key)}) = (${prefixed('excluded', key)}))`;
+    set count = counted.count + (select change."by" from change where (${prefixColumns('change', key)}) = (${prefixColumns('excluded', key)}))`;
 
-const prefixed = (name: string, key: string) => key.replaceAll(/\w+/g, (column) => `${name}.${column}`);
+const prefixColumns = (name: string, key: string) => key.replaceAll(/\w+/g, (column) => `${name}.${column}`);
 
 const moveStatuses = move('agent_counts', 'status');
 const moveCategories = move('agent_category_counts', 'category, status');
