@@ -217,7 +217,8 @@ async function buildPages() {
   if (existsSync(webFolder())) return await ensureWeb();
   await alone(() =>
     timed('Building the pages of the portal', async () => {
-      const { ok } = await run(nodeForTools(), [at('scripts', 'build', 'web.mjs')]);
+      // It prints the folder of the pages.
+      const { ok } = await run(nodeForTools(), [at('scripts', 'build', 'web.mjs')], 'ignore');
       if (!ok) throw new BootstrapError('The pages of the portal could not be built; the reason is above.');
     }),
   );
@@ -228,9 +229,9 @@ function nodeForTools() {
   return existsSync(installed) ? installed : process.execPath;
 }
 
-function run(command, options) {
+function run(command, options, stdout = 'inherit') {
   return new Promise((resolve) => {
-    child = spawn(command, options, { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] });
+    child = spawn(command, options, { cwd: root, stdio: ['ignore', stdout, 'pipe'] });
     let output = '';
     child.stderr.on('data', (chunk) => {
       output += chunk;
