@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { FEBRUARY, JANUARY, op, overLimit, refusal, spend } from './testing/examples.ts';
+import { DAY, FEBRUARY, JANUARY, op, overLimit, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
@@ -17,6 +17,18 @@ test('an allocation moves credits from the pool to the user', () => {
   });
   expect(ledger.user('u').balance).toBe(300);
   expect(ledger.ledger).toMatchObject({ pool: 700, allocated: 300 });
+});
+
+test('an allocation takes effect when it is made', () => {
+  ledger.one(JANUARY, op.limit('l', 'u', 300));
+  ledger.one(JANUARY + DAY, op.limit('l2', 'u', 200));
+  expect(ledger.user('u').effectiveFrom).toBe(JANUARY + DAY);
+});
+
+test('an allocation that moves no credits is written with the ledger', () => {
+  ledger.one(JANUARY, op.limit('l', 'u', 300));
+  const outcome = ledger.run(JANUARY + DAY, [op.limit('l2', 'u', 300, true)]);
+  expect(outcome).toMatchObject({ ledger: { updatedAt: JANUARY + DAY }, users: [{ rollover: true }], transfers: [] });
 });
 
 test('an allocation beyond what is unallocated is refused with both figures and changes nothing', () => {
@@ -61,12 +73,13 @@ test('an allocation in a new month first starts the month in the account', () =>
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 80, balance: 80, used: 0 });
 });
 
-test('lowering a limit is never refused, also where the pool could not fill the account', () => {
+test('keeping or lowering a limit is never refused, also where the pool could not fill the account', () => {
   ledger.one(JANUARY, op.limit('l', 'u', 600));
   spend(ledger, JANUARY, 'm1', 'u', 600);
   ledger.one(JANUARY, op.limit('l2', 'other', 400));
   ledger.one(FEBRUARY, op.startMonth('u'));
-  expect(ledger.one(FEBRUARY, op.limit('l3', 'u', 500))).toMatchObject({ ok: true });
+  expect(ledger.one(FEBRUARY, op.limit('l3', 'u', 600))).toMatchObject({ ok: true });
+  expect(ledger.one(FEBRUARY, op.limit('l4', 'u', 500))).toMatchObject({ ok: true });
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 0 });
 });
 
@@ -76,6 +89,7 @@ test('a repeated allocation has the first result, and with other contents it is 
   expect(ledger.one(FEBRUARY, op.limit('l', 'u', 300))).toEqual(first);
   expect(ledger.user('u').monthlyLimit).toBe(100);
   expect(ledger.one(JANUARY, op.limit('l', 'u', 301))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(JANUARY, op.limit('l', 'u', 300, true))).toEqual(refusal('idempotency_conflict'));
   expect(ledger.one(JANUARY, op.limit('l', 'other', 300))).toEqual(refusal('idempotency_conflict'));
   expect(ledger.one(JANUARY, op.grant('l', 300))).toEqual(refusal('idempotency_conflict'));
 });

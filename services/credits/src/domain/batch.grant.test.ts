@@ -33,6 +33,8 @@ test('amounts that are not integers within bounds move nothing and are not store
     expect(ledger.one(JANUARY, op.grant('p', amount))).toEqual(refusal('invalid_request'));
   }
   expect(ledger.one(JANUARY, op.hold('m', 'u', -4))).toEqual(refusal('invalid_request'));
+  expect(ledger.one(JANUARY, { kind: 'hold', id: 'm', userId: 'u', amount: 4, deadline: Number.NaN })).toEqual(refusal('invalid_request'));
+  expect(ledger.one(JANUARY, op.settle('m', -4))).toEqual(refusal('invalid_request'));
   expect(ledger.one(JANUARY, op.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_request'));
   expect(ledger.one(JANUARY, op.grant('p', 5))).toMatchObject({ ok: true });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newLedger } from './accounts.ts';
+import { newLedger, newUser } from './accounts.ts';
 import { applyOperations } from './batch.ts';
 import { openHold } from './holds.ts';
 import { JANUARY, op } from './testing/examples.ts';
@@ -32,6 +32,13 @@ test('an inconsistent state fails the whole batch', () => {
   const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
   const state = { ledger: newLedger(JANUARY), users: new Map(), holds, remembered: new Map() };
   expect(() => applyOperations(state, JANUARY, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
+});
+
+test('an account that holds less than its open hold fails the whole batch', () => {
+  const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
+  const users = new Map([['u', { ...newUser('u', 10, JANUARY), onHold: 3 }]]);
+  const state = { ledger: newLedger(JANUARY), users, holds, remembered: new Map() };
+  expect(() => applyOperations(state, JANUARY, [op.settle('m', 4)])).toThrow('would leave holds below zero');
 });
 
 test('touchedBy lists the rows that a batch needs', () => {

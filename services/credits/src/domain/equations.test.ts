@@ -51,6 +51,8 @@ test('an account above its limit and a figure below zero are reported', () => {
   expect(equationsOff(ledger.figures())).toEqual(['u: balance <= what the limit allows']);
   ledger.ledger = { ...ledger.ledger, pool: -1 };
   expect(equationsOff(ledger.figures())).toContain('ledger: unallocated >= 0');
+  ledger.ledger = { ...ledger.ledger, spent: -1 };
+  expect(equationsOff(ledger.figures())).toContain('ledger: spent >= 0');
 });
 
 function restored(): LedgerInMemory {

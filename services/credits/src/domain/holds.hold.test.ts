@@ -80,6 +80,17 @@ test('an account that the pool could not fill at the start of the month is fille
   expect(ledger.user('u')).toMatchObject({ balance: 35, onHold: 25 });
 });
 
+test('a hold of the whole balance takes nothing more from the pool', () => {
+  const ledger = ledgerWith(100);
+  ledger.run(JANUARY, [op.limit('l', 'u', 60), op.limit('l2', 'other', 40)]);
+  spend(ledger, JANUARY, 'm1', 'u', 50);
+  ledger.one(FEBRUARY, op.startMonth('u'));
+  ledger.one(FEBRUARY, op.grant('more', 500));
+  ledger.one(FEBRUARY, op.hold('m2', 'u', 10));
+  expect(ledger.user('u')).toMatchObject({ balance: 0, onHold: 10 });
+  expect(ledger.ledger.pool).toBe(500);
+});
+
 test('a repeated hold has the first result, also after it ended', () => {
   const ledger = ledgerWith(1_000);
   const first = ledger.one(JANUARY, op.hold('m1', 'u', 4));

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { FEBRUARY, JANUARY, op, refusal } from './testing/examples.ts';
+import { DAY, FEBRUARY, JANUARY, op, refusal } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
@@ -14,6 +14,11 @@ test('a release frees the whole hold and charges nothing', () => {
   expect(ledger.user('u')).toMatchObject({ balance: 100, onHold: 0, used: 0 });
   expect(ledger.ledger.spent).toBe(0);
   expect(ledger.usage.size).toBe(0);
+});
+
+test('a released hold has ended', () => {
+  ledger.one(JANUARY + DAY, op.release('m1'));
+  expect(ledger.holds.get('m1')).toMatchObject({ state: 'released', endedAt: JANUARY + DAY });
 });
 
 test('a release in the next month frees the credits within that month limit', () => {

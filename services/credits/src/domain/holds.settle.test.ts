@@ -66,7 +66,15 @@ test('a repeated settle is the same after a change of prices or of the agent nam
 
 test('a repeated settle with other contents is a conflict', () => {
   ledger.one(JANUARY, op.settle('m1', 3));
-  for (const other of [{ outputTokens: 51 }, { tier: 'Smart' }, { agentId: 'agt_2' }, { conversationId: 'c' }, { querySummary: 'x' }]) {
+  const others = [
+    { inputTokens: 101 },
+    { outputTokens: 51 },
+    { tier: 'Smart' },
+    { agentId: 'agt_2' },
+    { conversationId: 'c' },
+    { querySummary: 'x' },
+  ];
+  for (const other of others) {
     const repeat = { kind: 'settle' as const, id: 'm1', amount: 3, usage: { ...USAGE, ...other } };
     expect(ledger.one(JANUARY, repeat)).toEqual(refusal('idempotency_conflict'));
   }

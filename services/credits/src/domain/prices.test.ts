@@ -22,8 +22,9 @@ test('a charge never exceeds the ceiling of its tier', () => {
 });
 
 test('decimal prices cost no credit through rounding errors', () => {
-  const price = { base: 0, per1kInput: 1.1, per1kOutput: 0, ceiling: 100 };
-  expect(chargeOf(price, { input: 10_000, output: 0 })).toBe(11);
+  const price = { base: 0, per1kInput: 0.07, per1kOutput: 0, ceiling: 100 };
+  expect((100_000 * 0.07) / 1000).toBeGreaterThan(7);
+  expect(chargeOf(price, { input: 100_000, output: 0 })).toBe(7);
 });
 
 test('a charge is a whole number between 0 and the ceiling for any price and answer', () => {

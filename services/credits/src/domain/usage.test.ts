@@ -65,6 +65,11 @@ test('the times of groups are cut to their UTC day', () => {
   expect(range).toEqual({ ok: true, from: '2026-01-06', to: '2026-01-07' });
 });
 
+test('groups of a single day are allowed', () => {
+  const day = '2026-01-05';
+  expect(dayRange({ dateFrom: day, dateTo: day }, NOW)).toEqual({ ok: true, from: day, to: day });
+});
+
 test('groups over more than 366 days are refused, records are not', () => {
   expect(dayRange({ dateFrom: '2024-01-01', dateTo: '2024-12-31' }, NOW)).toMatchObject({ ok: true });
   expect(dayRange({ dateFrom: '2025-01-01', dateTo: '2026-01-02' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });

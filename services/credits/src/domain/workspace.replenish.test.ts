@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Settings } from './accounts.ts';
+import { MAX_ISSUED, type Settings } from './accounts.ts';
 import { JANUARY, op, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
@@ -47,6 +47,13 @@ test('a tenant left empty by that limit is replenished before its next hold is d
   spend(ledger, JANUARY, 'm1', 'u', 210);
   spend(ledger, JANUARY, 'm2', 'u', 10);
   expect(ledger.one(JANUARY, op.hold('m3', 'u', 20))).toMatchObject({ ok: true });
+});
+
+test('replenishment stops at the most credits that can be counted exactly', () => {
+  const issued = MAX_ISSUED - 25;
+  ledger.ledger = { ...ledger.ledger, issued, spent: issued - 200 };
+  set('s', { autoReplenish: true, replenishThreshold: 1_000, replenishAmount: 10 });
+  expect(ledger.ledger).toMatchObject({ pool: 220, issued: issued + 20 });
 });
 
 test('a warning depends on the balance after replenishment', () => {
