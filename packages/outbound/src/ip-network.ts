@@ -112,12 +112,15 @@ const embeddings: readonly Embedding[] = [
 
 /** The IPv4 addresses that a translator or tunnel may derive from an IPv6 address. */
 export function embeddedV4(address: IpAddress): IpAddress[] {
-  if (address.length !== 16) return [];
+  if (address.length !== 16 || isLoopback(address)) return [];
   const embedded = embeddings
     .filter(({ network }) => isWithin(address, network))
     .map(({ at, inverted }) => address.slice(at, at + 4).map((byte) => (inverted ? byte ^ 0xff : byte)));
   return isIsatap(address) ? [...embedded, address.slice(12)] : embedded;
 }
+
+/** `::1`, which is in the network of IPv4-compatible addresses and is none of them. */
+const isLoopback = (address: IpAddress): boolean => address.every((byte, index) => byte === (index === 15 ? 1 : 0));
 
 /** An interface identifier of the form 0000:5efe or 0200:5efe before the IPv4 address. */
 function isIsatap(address: IpAddress): boolean {

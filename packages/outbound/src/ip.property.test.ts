@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isWithin, parseIp, parseNetwork } from './ip-network.ts';
+import { type IpNetwork, isWithin, networksSetting, parseIp, parseNetwork } from './ip-network.ts';
 
 const text = fc.oneof(fc.ipV4(), fc.ipV6(), fc.ipV4Extended(), fc.string({ maxLength: 20 }), fc.stringMatching(/^[0-9a-f:.]{0,40}$/));
 const kinds = { 4: 'ipv4', 6: 'ipv6' } as const;
@@ -14,6 +14,31 @@ test('a text is parsed as an address exactly when the platform does so', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('a double colon stands for one group at least', () => {
+  expect(parseIp('1:2:3:4:5:6:7::')).toHaveLength(16);
+  for (const wrong of ['1:2:3:4:5:6:7:8::', '1:2:3:4::5:6:7:8', '1::2:3:4:5:6:7:8:9', '1:2:3:4:5:6:7'])
+    expect(parseIp(wrong)).toBeUndefined();
+});
+
+test('a byte is at most 255, and only the end of an IPv6 address is written as an IPv4 address', () => {
+  for (const wrong of ['1.2.3.256', '256.0.0.1', '1.2.3.4::', '1.2.3.4::1', '::1.2.3.4:5']) expect(parseIp(wrong)).toBeUndefined();
+  expect(parseIp('::1.2.3.255')?.slice(12)).toEqual([1, 2, 3, 255]);
+});
+
+test('an IPv4 address is in no IPv6 network', () => {
+  expect(isWithin([10, 0, 0, 1], parseNetwork('a00::/8') as IpNetwork)).toBe(false);
+  expect(isWithin(parseIp('a00::1') as number[], parseNetwork('10.0.0.0/8') as IpNetwork)).toBe(false);
+});
+
+test('a setting with a text that is no network is refused', () => {
+  expect(networksSetting().parse('10.0.0.0/8, fd00::/8')).toHaveLength(2);
+  expect(
+    networksSetting()
+      .safeParse('10.0.0.0/8 10.0.0.1/8')
+      .error?.issues.map(({ message }) => message),
+  ).toEqual(['"10.0.0.1/8" is no network like 10.0.0.0/8 or fd00::/8']);
 });
 
 test('a network contains the same addresses as in the platform', () => {

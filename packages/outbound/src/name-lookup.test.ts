@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createResolve } from './name-lookup.ts';
+import { createResolve, guardedLookup } from './name-lookup.ts';
 
 const [typeA, typeAaaa] = [1, 28];
 const addresses: Record<number, Buffer> = {
@@ -42,4 +42,23 @@ test.each([
   answered = types;
   const resolve = createResolve({ local: false, servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`] });
   expect(await resolve('receiver.example')).toEqual(expected);
+});
+
+/** The addresses that a socket gets for a name, or the code of the error. */
+function lookUp(...resolved: string[]): Promise<unknown> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  guardedLookup([], async () => resolved)('receiver.example', { all: true }, (error, addressesOfName) =>
+    resolve(error?.code ?? addressesOfName),
+  );
+  return promise;
+}
+
+test('a socket gets the addresses of a name only if all of them may be reached', async () => {
+  expect(await lookUp('93.184.216.34', '2606:4700::1111')).toEqual([
+    { address: '93.184.216.34', family: 4 },
+    { address: '2606:4700::1111', family: 6 },
+  ]);
+  expect(await lookUp('93.184.216.34', '10.0.0.1')).toBe('ADDRESS_REFUSED');
+  expect(await lookUp('10.0.0.1', '93.184.216.34')).toBe('ADDRESS_REFUSED');
+  expect(await lookUp()).toBe('ENOTFOUND');
 });
