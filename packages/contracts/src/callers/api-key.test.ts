@@ -28,6 +28,12 @@ test('one changed character, and the other environment, are noticed', () => {
   );
 });
 
+test('a right checksum does not make a key of another form', () => {
+  for (const text of ['', 'A'.repeat(31), 'A'.repeat(33), `${'A'.repeat(31)}-`])
+    expect(isWellFormedApiKey(makeApiKey('live', text))).toBe(false);
+  expect(isWellFormedApiKey(makeApiKey('other' as 'live', 'A'.repeat(32)))).toBe(false);
+});
+
 test('garbage is not well-formed', () => {
   fc.assert(fc.property(fc.string(), (text) => !isWellFormedApiKey(text)));
 });

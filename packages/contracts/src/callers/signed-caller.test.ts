@@ -50,6 +50,13 @@ describe('a signed call', () => {
       expect(identity.verify({ ...signed, caller: text }, call)).toBeUndefined();
   });
 
+  test('has another signature each time, so that an equal call is not taken for a repeat of it', () => {
+    const signer = new CallSigner(gateway, 'gateway', 'identity');
+    const signatures = [sign(signer), sign(signer)].map((signed) => identity.verify(signed, call)?.signature);
+    expect(new Set(signatures).size).toBe(2);
+    expect(signatures).not.toContain(undefined);
+  });
+
   test('is no other service’s: each process can sign as itself only, and to the services that it calls', () => {
     const worker = keysOf('answer-worker', ['agents'], false);
     for (const name of ['operator', 'gateway', 'templates']) expect(() => new CallSigner(worker, name, 'agents')).toThrow(/no key/);
@@ -156,6 +163,13 @@ test('it is HMAC-SHA-256, for keys and messages of any length', () => {
       },
     ),
   );
+});
+
+test('a key longer than a block is hashed first', () => {
+  for (const length of [64, 65, 200]) {
+    const key = 'k'.repeat(length);
+    expect(new Mac(key).of('text')).toBe(createHmac('sha256', key).update('text').digest('base64url'));
+  }
 });
 
 test('messages around the size of the kept buffer, in any order, have the right codes', () => {
