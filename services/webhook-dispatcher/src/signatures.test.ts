@@ -25,6 +25,21 @@ test('a secret in a form of the caller signs by its characters', () => {
   expect(new Webhook(own, { format: 'raw' }).verify('{}', headers)).toEqual({});
 });
 
+test.each([
+  ['base64 without the prefix', 'abcdefAAAAAAAAAAAAAAAA'],
+  ['the prefix alone', 'whsec_'],
+  ['the prefix and no base64', 'whsec_correct horse battery staple'],
+  ['base64 in another spelling', 'whsec_AAAAAAAAAAAAAAAAAB=='],
+])('a secret of %s signs by its characters', (_, secret) => {
+  const { 'webhook-signature': signature } = signatureHeaders({ eventId: 'evt_1', body: '{}', secrets: [secret], nowMs: 5_000 });
+  expect(signature).toBe(`v1,${createHmac('sha256', secret).update('evt_1.5.{}').digest('base64')}`);
+});
+
+test('the signed time is never ahead of the clock', () => {
+  const headers = signatureHeaders({ eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], nowMs: 5_999 });
+  expect(headers['webhook-timestamp']).toBe('5');
+});
+
 test('X-Service-Signature is the lowercase hexadecimal HMAC-SHA256 of the raw body, keyed with the characters of the newest secret', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 16 }), fc.string({ minLength: 16 }), body, (newest, old, text) => {

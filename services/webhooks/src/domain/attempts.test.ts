@@ -87,6 +87,23 @@ test('a test is attempted once and does not change the health', () => {
   expect(webhooks.get('a')).toMatchObject({ after: healthy, isAttempted: true });
 });
 
+test('a 410 disables the webhook also where it answers a test', () => {
+  const { ends, webhooks } = settle(delivery(answer(410), { test: true }));
+  expect(ends[0]).toMatchObject({ state: 'failed' });
+  expect(webhooks.get('a')).toMatchObject({ after: { status: 'disabled' }, disabledBy: 0 });
+});
+
+test('a final failure makes the webhook failing, and one that is retried does not', () => {
+  expect(settle(delivery(answer(500), { attemptsMade: 5 })).webhooks.get('a')?.after.status).toBe('failing');
+  expect(settle(delivery(answer(500), { attemptsMade: 4 })).webhooks.get('a')?.after.status).toBe('healthy');
+});
+
+test('a webhook counts as attempted where any of its deliveries was', () => {
+  const returned = delivery({ kind: 'returned' });
+  expect(settle(delivery(answer(200)), returned).webhooks.get('a')?.isAttempted).toBe(true);
+  expect(settle(returned).webhooks.get('a')?.isAttempted).toBe(false);
+});
+
 test('in any batch every delivery ends or waits, and its webhook is checked when its first retry is due', () => {
   const outcome = fc.oneof(
     fc.constant<Outcome>({ kind: 'returned' }),

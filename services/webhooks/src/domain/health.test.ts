@@ -15,6 +15,7 @@ test('an event whose last retry failed makes the webhook failing, and a success 
   expect(after([failure(1)])).toMatchObject({ status: 'healthy', failingSince: null, firstFailureAt: 1 });
   const failing = after([failure(1), failure(5, { last: true, previousFailureAt: 1 })]);
   expect(failing).toEqual({ status: 'failing', failingSince: 5, firstFailureAt: 1, failedEvents: 1 });
+  expect(after([failure(9)], failing)).toEqual({ status: 'failing', failingSince: 5, firstFailureAt: 1, failedEvents: 2 });
   expect(after([{ kind: 'succeeded' }], failing)).toEqual(healthy);
 });
 
@@ -36,6 +37,7 @@ test('it is disabled seven days after the first failure, at a failure, if three 
 test('410 disables at once, and only a caller enables it again', () => {
   const disabled = after([{ kind: 'gone', at: 7 }]);
   expect(disabled).toMatchObject({ status: 'disabled', failingSince: 7 });
+  expect(after([failure(3), { kind: 'gone', at: 7 }])).toMatchObject({ status: 'disabled', firstFailureAt: 3 });
   expect(after([{ kind: 'succeeded' }, failure(8), { kind: 'gone', at: 9 }], disabled)).toEqual(disabled);
   expect(after([{ kind: 'enabled' }], disabled)).toEqual(healthy);
 });

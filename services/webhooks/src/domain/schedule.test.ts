@@ -9,6 +9,10 @@ test('retries follow after 1 m, 5 m, 30 m, 2 h and 12 h, and there is no sixth',
   expect(delays).toEqual([minutes(1), minutes(5), minutes(30), minutes(120), minutes(720), undefined]);
 });
 
+test('a pause grows at random by up to a tenth', () => {
+  expect([0, 0.5, 0.999].map((random) => nextAttemptAt({ attempt: 1, retryAfterMs: 0, at: 7, random }))).toEqual([60_007, 63_007, 66_001]);
+});
+
 test('a retry is never early, and late by at most a tenth or by a Retry-After of up to a day', () => {
   const attempt = fc.record({
     attempt: fc.integer({ min: 1, max: 5 }),

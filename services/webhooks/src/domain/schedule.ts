@@ -23,7 +23,7 @@ interface FailedAttempt {
 export function nextAttemptAt({ attempt, retryAfterMs, at, random }: FailedAttempt): number | undefined {
   const delay = retryDelaysMs[attempt - 1];
   if (delay === undefined) return undefined;
-  const requested = Math.min(Math.max(0, retryAfterMs), maxDelayMs);
+  const requested = Math.min(retryAfterMs, maxDelayMs);
   return at + Math.max(requested, Math.ceil(delay * (1 + jitter * random)));
 }
 
