@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type AuditFacts, anchorMac, chainStart, entryHash, headMac } from './audit-chain.ts';
+import { type AuditFacts, anchorMac, chainStart, entryHash, headMac, isSameMac, newestVersion } from './audit-chain.ts';
 
 const keys = new Map([
   [1, Buffer.alloc(32, 1)],
@@ -65,5 +65,22 @@ test('the signatures of an entry, of an end and of an anchor are not each other'
   for (const changed of [{ organizationId: 'org_b' }, { sequence: 4 }, { hash: 'b'.repeat(64) }])
     expect(headMac(keys, 1, { ...head, ...changed })).not.toBe(signatures[0]);
   expect(anchorMac(keys, 1, { ...anchor, at: '2026-03-01T10:00:00.001Z' })).not.toBe(signatures[1]);
+  expect(anchorMac(keys, 1, { ...anchor, organizationId: 'org_b' })).not.toBe(signatures[1]);
   expect(headMac(keys, 3, head)).toBeUndefined();
+});
+
+test('the signature of an end covers its break', () => {
+  const head = { organizationId: 'org_a', sequence: 3, hash: 'a'.repeat(64) };
+  const signatures = [undefined, 2, 3].map((brokenFrom) => headMac(keys, 1, { ...head, brokenFrom }));
+  expect(new Set(signatures).size).toBe(3);
+  expect(signatures[0]).toBe(headMac(keys, 1, head));
+});
+
+test('signatures are the same only if they are equal', () => {
+  expect(isSameMac('abc', 'abc')).toBe(true);
+  for (const other of ['abd', 'ab', 'abcd', '']) expect(isSameMac('abc', other)).toBe(false);
+});
+
+test('the highest version of the keys signs', () => {
+  expect(newestVersion(keys)).toBe(2);
 });

@@ -48,3 +48,8 @@ describe('the scopes of a token', () => {
     );
   });
 });
+
+test('a scope that is requested twice is granted once', () => {
+  const limits = { caller: ['agents:read'], role: ['agents:read'] };
+  expect(grantCredentialScopes(['agents:read', 'agents:read'], limits)).toEqual({ granted: ['agents:read'] });
+});
