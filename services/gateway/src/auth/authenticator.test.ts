@@ -108,6 +108,40 @@ describe('a kept verdict', () => {
     nowMs = 1_000;
     expect((await authenticator.authenticate(key('a'))).scopes).toEqual([]);
   });
+
+  const full: Principal = {
+    ...principal('key_a'),
+    admin: true,
+    role: 'admin',
+    agentId: 'agt_1',
+    tokenId: 'tok_1',
+    tokenEndsAt: '9',
+    tokenIssuedAt: '1',
+    tokenKid: 'kid_1',
+  };
+  test.each<Partial<Principal>>([
+    { credentialId: 'key_b' },
+    { organizationId: 'org_2' },
+    { environment: 'test' },
+    { userId: 'usr_2' },
+    { scopes: ['users:read', 'users:write'] },
+    { scopes: ['users:write'] },
+    { scopes: [] },
+    { admin: false },
+    { role: 'member' },
+    { agentId: 'agt_2' },
+    { tokenId: 'tok_2' },
+    { tokenEndsAt: '8' },
+    { tokenIssuedAt: '2' },
+    { tokenKid: 'kid_2' },
+  ])('is replaced by one with another principal: %j', async (change) => {
+    verdicts[key('a')] = { principal: full, endsAt: Number.POSITIVE_INFINITY };
+    const authenticator = open();
+    await authenticator.authenticate(key('a'));
+    verdicts[key('a')] = { principal: { ...full, ...change }, endsAt: Number.POSITIVE_INFINITY };
+    nowMs = 1_000;
+    expect(await authenticator.authenticate(key('a'))).toEqual({ ...full, ...change });
+  });
 });
 
 test('a token that has come to its end is refused while its verdict is kept', async () => {

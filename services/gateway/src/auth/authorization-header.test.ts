@@ -60,6 +60,10 @@ describe('Basic client authentication', () => {
     );
   });
 
+  test('a plus stands for a space, and a secret may have colons as they are', () => {
+    expect(basicCredentials(basic('my+app:a:b+c:d'))).toEqual({ id: 'my app', secret: 'a:b c:d' });
+  });
+
   test.each([
     ['Basic', 'invalid_client'],
     ['Basic !', 'invalid_client'],

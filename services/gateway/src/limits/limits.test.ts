@@ -135,6 +135,20 @@ describe('limits that outlast Redis', () => {
     await limiter.take([rule('own', 100)]);
     expect(shared.calls).toBe(4);
   });
+
+  test('a success between failures keeps a Redis in use', async () => {
+    let calls = 0;
+    const shared: Limiter = {
+      async take() {
+        calls += 1;
+        if (calls % 3 !== 0) throw new Error('away');
+        return { allowed: true, states: [] };
+      },
+    };
+    const limiter = createFallbackLimiter({ shared, local: createLocalLimiter(() => 0), now: () => 0 });
+    for (let i = 0; i < 9; i++) await limiter.take([]);
+    expect(calls).toBe(9);
+  });
 });
 
 test('while Redis hangs, requests that waited for a call fail with it, and later ones call again', async () => {
@@ -200,6 +214,28 @@ describe('rules', () => {
   test('an organization has five times what a key has', () => {
     const principal = { organizationId: 'o', environment: 'test', userId: 'u', credentialId: 'k', scopes: [], admin: false } as const;
     expect(rules.forPrincipal('write', principal).map(({ policy }) => policy.limit)).toEqual([120, 600]);
+  });
+
+  test('each kind of request, credential and agent token has a counter of its own', () => {
+    const principal = { organizationId: 'o', environment: 'test', userId: 'u', credentialId: 'k', scopes: [], admin: false } as const;
+    const endUser = { ...principal, agentId: 'agt_1', tokenId: 'tok_1' };
+    const all = [
+      ...(['read', 'write', 'message'] as const).flatMap((cost) => rules.forPrincipal(cost, principal)),
+      ...[{ ...principal, credentialId: 'other' }, endUser, { ...endUser, tokenId: 'tok_2' }].map(
+        (each) => rules.forPrincipal('message', each)[0] as Rule,
+      ),
+    ];
+    expect(new Set(all.map(({ key }) => key)).size).toBe(9);
+    expect(rules.forPrincipal('message', endUser).map(({ policy }) => policy.limit)).toEqual([20, 300]);
+  });
+
+  test('wrong secrets of one address use up what no other address has, and only issued tokens count for the credential', () => {
+    const [claim, issued] = rules.forClaim('1.2.3.4', 'secret');
+    expect(rules.forClaim('5.6.7.8', 'secret')[0]?.key).not.toBe(claim?.key);
+    expect(claim?.onlyChecked).toBeUndefined();
+    expect(issued).toEqual({ ...rules.forIssuedToken('secret')[0], onlyChecked: true });
+    expect(rules.forTokenRequest('1.2.3.4')[0]?.key).not.toBe(rules.forTokenRequest('5.6.7.8')[0]?.key);
+    expect(rules.forFailedAuthentication('1.2.3.4')[0]?.key).not.toBe(rules.forFailedAuthentication('5.6.7.8')[0]?.key);
   });
 
   test('a counter is not named by a secret', () => {
