@@ -258,6 +258,17 @@ describe('batches of several tenants', () => {
     expect(batches.splice(0).map((names) => names.toSorted())).toEqual([['a', 'b']]);
   });
 
+  test('the environments of an organization are called apart', async () => {
+    const calls: string[][] = [];
+    const items = (['live', 'test', 'live'] as const).map((environment, n) => ({ organizationId: 'a', environment, n }));
+    const outcomes = await callByTenant(items, async (some) => {
+      calls.push(some.map(({ environment }) => environment));
+      return some.map(({ n }) => n);
+    });
+    expect(calls).toEqual([['live', 'live'], ['test']]);
+    expect(outcomes).toEqual([0, 1, 2]);
+  });
+
   test('calls by tenant leave out the one that is slow beside the others, and only then', async () => {
     const never = new Promise<number[]>(() => undefined);
     const items = [item('a', 1), item('b', 2), item('a', 3)];

@@ -56,6 +56,19 @@ describe('HealthTracker', () => {
     expect(health.isHealthyFor(6_001)).toBe(false);
   });
 
+  test('counts from the last failure', () => {
+    let now = 0;
+    const health = new HealthTracker(() => now);
+    for (; now < 6_000; now += 1_000) health.success();
+    now = 8_000;
+    health.failure();
+    expect(health.isHealthyFor(1)).toBe(false);
+    now = 11_000;
+    health.success();
+    expect(health.isHealthyFor(3_000)).toBe(true);
+    expect(health.isHealthyFor(3_001)).toBe(false);
+  });
+
   test('starts again after a failure, and after a gap in which the process was frozen', () => {
     let now = 60_000;
     const health = new HealthTracker(() => now);

@@ -100,6 +100,34 @@ test('of a tenant whose work is stuck a sweep adds ten items, of the others all'
   await finish();
 });
 
+test('a sweep adds no item that is in the queue', async () => {
+  const { queue, finish } = createQueue(() => true);
+  expect(queue.addFromSweep(items('a', 5))).toBe(5);
+  expect(queue.addFromSweep(items('a', 7))).toBe(2);
+  await finish();
+});
+
+test('tenants whose work is stuck fill at most half of the queue together', async () => {
+  const { queue, stop, finish } = createQueue(() => false, 20);
+  queue.add([item('a', 'first'), item('b', 'first')]);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(queue.addFromSweep([...items('a', 50), ...items('b', 50)])).toBe(10);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+});
+
+test('a tenant of whose items none was done for a second is stuck', async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { queue, finish } = createQueue(() => promise);
+  expect(queue.addFromSweep(items('a', 20))).toBe(20);
+  await jest.advanceTimersByTimeAsync(1_001);
+  expect(queue.addFromSweep(items('a', 40))).toBe(0);
+  resolve(true);
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+});
+
 test('a tenant is no longer stuck once an item was done', async () => {
   let isAway = true;
   const { queue, finish } = createQueue(() => !isAway);

@@ -33,6 +33,12 @@ test('permits are granted in order, never more at once than exist, and none is l
   );
 });
 
+test('a caller whose signal was aborted before gets no permit, also where one is free', async () => {
+  const semaphore = createSemaphore(1);
+  await expect(semaphore.acquire({ signal: AbortSignal.abort(new Error('left')) })).rejects.toThrow('left');
+  expect(await semaphore.run(async () => 'ran')).toBe('ran');
+});
+
 test('a full line rejects at once, an aborted caller gets its reason, and failed work returns its permit', async () => {
   const semaphore = createSemaphore(1, { maxWaiting: 1 });
   const release = await semaphore.acquire();
