@@ -123,12 +123,16 @@ describe('the queue of a ledger', () => {
     expect(commits.map(({ ids }) => ids)).toEqual([['1']]);
   });
 
-  test('operations beyond the limit of one ledger are refused at once', async () => {
+  test('operations beyond the limit of one ledger are refused at once, until others have ended', async () => {
     const { commits, submit } = ledger({ maxWaiting: 2 });
     const waiting = [submit('a', '1'), submit('a', '2')];
     await expect(submit('a', '3')).rejects.toMatchObject({ code: 'unavailable' });
     await settle();
     commits[0]?.end();
     await Promise.all(waiting);
+    const next = [submit('a', '3'), submit('a', '4')];
+    await settle();
+    commits[1]?.end();
+    expect(await Promise.all(next)).toEqual([done, done]);
   });
 });
