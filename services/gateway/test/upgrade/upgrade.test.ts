@@ -81,7 +81,7 @@ long('an upgrade from the last release', () => {
     await call('DELETE', `/v1/agents/${id}`, undefined, index);
   };
 
-  /** What the processes logged about a failed request, by the request's id in the answer, and every warning of the second before. */
+  /** The lines of every log with the id of a failed request, and the warnings of the second before. The releases up to bf585fa6 give up calls that find no connection. */
   const linesAbout = async (failure: string) => {
     const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? 'no request id';
     const names = await readdir(join(dataDir, 'logs'));
