@@ -1,4 +1,4 @@
-import { type Context, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Attributes, type Context, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 
 const instrument = 'agent-service';
 const nothing: Readonly<Record<string, string>> = Object.freeze({});
@@ -15,18 +15,43 @@ export const isRecording = (): boolean => recording;
 
 const tracer = trace.getTracer(instrument);
 
-/** Runs the work inside a span, and marks the span as failed if the work throws. */
-export async function inSpan<T>(name: string, kind: SpanKind, parent: Context, work: (span?: Span) => Promise<T>): Promise<T> {
+/** How the work of a span ended. */
+export type SpanEnd<T> = { readonly result: T } | { readonly cause: unknown };
+
+/** The attributes of a span, by the semantic conventions of OpenTelemetry, and its status. */
+export interface SpanDescription {
+  readonly attributes: Attributes;
+  readonly isFailed: boolean;
+}
+
+type DescribeSpan<T> = (end: SpanEnd<T>) => SpanDescription;
+
+/** Runs the work inside a span. Without a description the span has failed if the work throws. */
+export async function inSpan<T>(
+  name: string,
+  kind: SpanKind,
+  parent: Context,
+  work: () => Promise<T>,
+  describe: DescribeSpan<T> = describeThrow,
+): Promise<T> {
   if (!recording) return work();
   const span = tracer.startSpan(name, { kind }, parent);
   try {
-    return await context.with(trace.setSpan(parent, span), () => work(span));
+    const result = await context.with(trace.setSpan(parent, span), work);
+    endSpan(span, describe({ result }));
+    return result;
   } catch (cause) {
-    span.setStatus({ code: SpanStatusCode.ERROR });
+    endSpan(span, describe({ cause }));
     throw cause;
-  } finally {
-    span.end();
   }
+}
+
+const describeThrow = (end: SpanEnd<unknown>): SpanDescription => ({ attributes: {}, isFailed: 'cause' in end });
+
+function endSpan(span: Span, { attributes, isFailed }: SpanDescription): void {
+  span.setAttributes(attributes);
+  if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
 }
 
 /** The W3C headers of the current span, to send with a call. */
@@ -42,21 +67,14 @@ function remoteContext(traceparent: string | undefined): Context {
   return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
 }
 
-const nothingToMark = () => undefined;
-
-/**
- * Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. Work that answers a failure
- * instead of throwing it marks the span as failed.
- */
+/** Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. */
 export function inRequestSpan<T>(
   name: string,
   readTraceparent: () => string | undefined,
-  work: (markFailed: () => void) => Promise<T>,
+  work: () => Promise<T>,
+  describe?: DescribeSpan<T>,
 ): Promise<T> {
-  if (!recording) return work(nothingToMark);
-  return inSpan(name, SpanKind.SERVER, remoteContext(readTraceparent()), (span) =>
-    work(() => span?.setStatus({ code: SpanStatusCode.ERROR })),
-  );
+  return recording ? inSpan(name, SpanKind.SERVER, remoteContext(readTraceparent()), work, describe) : work();
 }
 
 /** Runs the work on a job as a part of the trace in which the job was added. */
@@ -65,6 +83,6 @@ export function inJobSpan<T>(name: string, traceparent: string | undefined, work
 }
 
 /** Runs a step that waits for an external system, as a span of its own. */
-export function inStepSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
-  return recording ? inSpan(name, SpanKind.CLIENT, context.active(), work) : work();
+export function inStepSpan<T>(name: string, work: () => Promise<T>, describe?: DescribeSpan<T>): Promise<T> {
+  return recording ? inSpan(name, SpanKind.CLIENT, context.active(), work, describe) : work();
 }

@@ -12,6 +12,7 @@ import { type CallContext, currentCall } from './call-context.ts';
 import { checkReplica } from './health.ts';
 import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
+import { describeSent, spanName } from './spans.ts';
 import { channelOptions, clientCredentials } from './transport.ts';
 import { startUnaryCall } from './unary-call.ts';
 import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, isLate, text, writeIdempotency } from './wire.ts';
@@ -107,7 +108,7 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
   const inherited = currentCall();
   const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
   if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
-  return inStepSpan(method.path, () => {
+  const run = () => {
     const sending: Sending = {
       method,
       body: method.requestSerialize(request),
@@ -125,7 +126,8 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
       send: (replica, done) => send(calling, replica, sending, done),
     };
     return method.isRepeatable && waitAt === undefined ? callWithFailover(call) : callOnce(call);
-  });
+  };
+  return inStepSpan(spanName(method.path), run, (end) => describeSent(method.path, end));
 }
 
 interface Sending {

@@ -16,6 +16,7 @@ import { CallAges } from './call-ages.ts';
 import { withCall } from './call-context.ts';
 import { serveHealth } from './health.ts';
 import type { ServerConfig } from './settings.ts';
+import { describeServed, spanName } from './spans.ts';
 import { serverCredentials, serverOptions } from './transport.ts';
 import { headers, idempotencyText, LateCallError, readIdempotency, staleCallError, text, toGrpcError } from './wire.ts';
 
@@ -128,7 +129,7 @@ function handler(method: Method, checks: CallChecks, observer: Observer): Handle
 }
 
 async function handleCall(method: Method, grpc: IncomingCall<Received>, requestId: string, checks: CallChecks) {
-  const { name, isRead, rpc } = method;
+  const { path, isRead, rpc } = method;
   const signed = { caller: text(grpc.metadata, headers.caller) ?? '', voucher: text(grpc.metadata, headers.voucher) ?? '' };
   const caller = callerOf(method, grpc, { ...signed, requestId }, checks);
   enforce(rpc.allow, caller);
@@ -140,7 +141,14 @@ async function handleCall(method: Method, grpc: IncomingCall<Received>, requestI
   if (grpc.cancelled) throw new ServiceError('cancelled');
   if (performance.now() > call.expiresAt) throw new LateCallError();
   const readTraceparent = () => text(grpc.metadata, headers.traceparent);
-  const response = await withCall(call, () => inRequestSpan(name, readTraceparent, () => rpc.handle(grpc.request.message, call)));
+  const response = await withCall(call, () =>
+    inRequestSpan(
+      spanName(path),
+      readTraceparent,
+      () => rpc.handle(grpc.request.message, call),
+      (end) => describeServed(path, requestId, end),
+    ),
+  );
   return { response, call };
 }
 

@@ -66,6 +66,9 @@ test('the span of a request lasts until its streamed answer has ended, and has f
   await ask('/missing', () => {
     throw new ServiceError('not_found');
   });
+  await ask('/left', () => {
+    throw new ServiceError('unavailable');
+  });
   await ask('/broken', () => {
     throw new Error('a bug');
   });
@@ -76,6 +79,8 @@ test('the span of a request lasts until its streamed answer has ended, and has f
   expect(span('written')?.parentSpanId).toBe(span('GET /streamed')?.spanId);
   const failed = collector.spans.filter(({ details }) => details.includes('"code":2')).map(({ name }) => name);
   expect(failed).toEqual(['GET /cut', 'GET /broken']);
-  expect(span('GET /missing')).toBeDefined();
+  expect(span('GET /cut')?.details).toContain('{"key":"error.type","value":{"stringValue":"provider_error"}}');
+  const statusOf = (name: string) => /"http.response.status_code","value":\{"intValue":(\d+)/.exec(span(name)?.details ?? '')?.[1];
+  expect(['GET /missing', 'GET /left', 'GET /broken'].map(statusOf)).toEqual(['499', '499', '499']);
   expect(span('GET /readyz')).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { ServiceError } from '@agent-service/contracts';
-import { inRequestSpan, type ProcessContext } from '@agent-service/runtime';
+import { inRequestSpan, type ProcessContext, type SpanDescription, type SpanEnd } from '@agent-service/runtime';
 import type { Request, RequestHandler, Response } from 'express';
 import { errorReply, type PublicError, publicError } from './error-reply.ts';
 import { Exchange } from './exchange.ts';
@@ -37,14 +37,21 @@ export function createResponder({ observer, delivery }: ResponderDeps): Responde
   };
 }
 
-/** The span lasts until a streamed answer has ended. It is marked as failed for faults of the service, and not for mistakes of the caller. */
-function inExchangeSpan({ route, request: { method, headers } }: Exchange, answer: () => Promise<Outcome>): Promise<Outcome> {
+/** The span lasts until a streamed answer has ended. It has failed for faults of the service, and not for mistakes of the caller. */
+function inExchangeSpan(exchange: Exchange, answer: () => Promise<Outcome>): Promise<Outcome> {
+  const { method, headers } = exchange.request;
   const readTraceparent = () => text(headers['traceparent']);
-  return inRequestSpan(`${method} ${route}`, readTraceparent, async (markFailed) => {
-    const outcome = await answer();
-    if (outcome.status >= 500 || (outcome.error && outcome.error.definition.http >= 500)) markFailed();
-    return outcome;
-  });
+  return inRequestSpan(`${method} ${exchange.route}`, readTraceparent, answer, (end) => describeSpan(exchange, end));
+}
+
+function describeSpan(exchange: Exchange, end: SpanEnd<Outcome>): SpanDescription {
+  const { route, requestId, request } = exchange;
+  const attributes = { 'http.request.method': request.method, 'http.route': route, 'agent_service.request_id': requestId };
+  if ('cause' in end) return { attributes, isFailed: true };
+  const { status, error, cut = exchange.abandoned } = end.result;
+  const isFailed = status === 500 || (!cut && (status >= 500 || (error !== undefined && error.definition.http >= 500)));
+  const reported = { ...attributes, 'http.response.status_code': cut ? abandonedStatus : status };
+  return { attributes: isFailed ? { ...reported, 'error.type': error?.code ?? String(status) } : reported, isFailed };
 }
 
 /** The head of a stream is already written when it fails, so its connection is closed. */

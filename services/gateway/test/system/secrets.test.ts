@@ -105,7 +105,7 @@ test('a caller’s trace continues through the gateway and over gRPC into identi
   const spans = collector.spans.filter((span) => span.traceId === traceId);
   const served = spans.find((span) => span.service === 'gateway' && span.parentSpanId === parentSpanId);
   const called = spans.find((span) => span.service === 'gateway' && span.name.endsWith('/ListUsers'));
-  const answered = spans.find((span) => span.service === 'identity' && span.name === 'ListUsers');
+  const answered = spans.find((span) => span.service === 'identity' && span.name.endsWith('.IdentityService/ListUsers'));
   expect(served).toBeDefined();
   expect(called?.parentSpanId).toBe(served?.spanId);
   expect(answered?.parentSpanId).toBe(called?.spanId);
