@@ -1,6 +1,7 @@
 import { type Client, ServiceError } from '@agent-service/contracts';
 import { createLogger, createMetrics, type ProcessContext } from '@agent-service/runtime';
-import { until } from '@agent-service/testkit';
+import { startExporter } from '@agent-service/runtime/tracing-sdk';
+import { spanCollector, until } from '@agent-service/testkit';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { MockAgent } from 'undici';
 import { createDeliver } from './deliver.ts';
@@ -130,4 +131,38 @@ test('an outcome is reported after an outage of half a minute, as of a failover 
   expect(reported).toHaveLength(1);
   jest.useRealTimers();
   await agent.close();
+});
+
+test('an attempt is a span that names its delivery and the answer of the receiver, and not its URL', async () => {
+  const collector = await spanCollector();
+  const stop = startExporter('test', { endpoint: collector.url }, createLogger('test', 'silent'));
+  const agent = agentOf();
+  agent.get('https://receiver.example').intercept({ path: '/broken?token=secret', method: 'POST' }).reply(500, 'broken');
+  const attempts = [attempt, { ...attempt, url: `${attempt.url}broken?token=secret`, attempt: 3 }];
+  const webhooks = {
+    beginDelivery: async ({ items }: { items: object[] }) => ({ results: items.map(() => ({ begun: attempts.shift() })) }),
+    endDelivery: async () => ({}),
+  } as unknown as Client<'webhooks'>;
+  const deliver = createDeliver({ process: processOf(), webhooks, agent });
+  for (const n of [1, 2]) await deliver({ job: 'job', deliveries: [deliveryOf('org_a', n)] }, new AbortController().signal);
+  await agent.close();
+  await stop();
+  await collector.stop();
+  const spans = collector.spans.map(({ name, details }) => {
+    const { attributes, status } = JSON.parse(details);
+    const values = attributes.map(({ key, value }: { key: string; value: object }) => [key, Object.values(value)[0]]);
+    return { name, failed: status.code === 2, ...Object.fromEntries(values) };
+  });
+  const common = { name: 'POST', 'http.request.method': 'POST', 'server.address': 'receiver.example', 'agent_service.event_id': 'evt_1' };
+  expect(spans).toEqual([
+    { ...common, 'agent_service.delivery_id': 'org_a_1', 'http.request.resend_count': 0, 'http.response.status_code': 200, failed: false },
+    {
+      ...common,
+      'agent_service.delivery_id': 'org_a_2',
+      'http.request.resend_count': 2,
+      'http.response.status_code': 500,
+      'error.type': '500',
+      failed: true,
+    },
+  ]);
 });

@@ -1,6 +1,6 @@
 import { type Client, classifyCallFailure } from '@agent-service/contracts';
 import type { DeliveriesJob } from '@agent-service/queues';
-import { type ProcessContext, processClock } from '@agent-service/runtime';
+import { inStepSpan, type ProcessContext, processClock, type SpanDescription, type SpanEnd } from '@agent-service/runtime';
 import { createBatcher, retry } from '@agent-service/work';
 import type { Dispatcher } from 'undici';
 import { type AttemptOutcome, send } from './send.ts';
@@ -58,12 +58,14 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const attempt = await begin.add(key);
     if (!attempt) return;
     if (attempt.attempt === 1) firstAttempts.observe((processClock.now() - Number(attempt.receivedAtMs)) / 1000);
-    const outcome = await send(agent, attempt, stopping);
+    const run = () => send(agent, attempt, stopping);
+    const outcome = await inStepSpan('POST', run, (end) => describeAttempt(deliveryId, attempt, end));
     const label = labelOf(outcome);
     attempts.inc({ outcome: label });
     logger.debug({
       event: 'delivery_attempt',
       delivery_id: deliveryId,
+      event_id: attempt.eventId,
       organization_id: organizationId,
       attempt: attempt.attempt,
       outcome: label,
@@ -78,6 +80,27 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const failed = ended.find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;
   };
+}
+
+/** The span has the host of the URL only: the path or query may hold a secret of the receiver. */
+function describeAttempt(deliveryId: string, { url, eventId, attempt }: BegunAttempt, end: SpanEnd<AttemptOutcome>): SpanDescription {
+  const attributes = {
+    'http.request.method': 'POST',
+    'http.request.resend_count': attempt - 1,
+    'server.address': new URL(url).hostname,
+    'agent_service.event_id': eventId,
+    'agent_service.delivery_id': deliveryId,
+  };
+  if ('cause' in end) return { attributes, isFailed: true };
+  const { result } = end;
+  if (result.kind !== 'answered') {
+    const errorType = result.kind === 'unanswered' ? result.reason : result.kind;
+    return { attributes: { ...attributes, 'error.type': errorType }, isFailed: true };
+  }
+  const answered = { ...attributes, 'http.response.status_code': result.status };
+  // A redirect is not followed, so it fails the delivery as well.
+  const isFailed = result.status >= 300;
+  return { attributes: isFailed ? { ...answered, 'error.type': String(result.status) } : answered, isFailed };
 }
 
 function labelOf(outcome: AttemptOutcome): string {
