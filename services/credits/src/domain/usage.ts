@@ -47,7 +47,7 @@ export function dayRange(bounds: Bounds, now: number): DayRange | RangeFault {
   if (!exact.ok) return exact;
   const { from, to } = days(exact, dayOf(now));
   if (from > to) return fault('date_from', 'date_from is after date_to, which is today where it is not given');
-  if (daysIn(from, to) > MAX_DAYS) return fault('date_from', `the range covers more than ${MAX_DAYS} days; ask for less at once`);
+  if (daysIn(from, to) > MAX_DAYS) return fault('date_from', `The range covers more than ${MAX_DAYS} days. Ask for fewer at once.`);
   return { ok: true, from, to };
 }
 

@@ -10,6 +10,7 @@ import { formatNumber } from './format.tsx';
 
 interface ExportProps<Row> {
   fileName: string;
+  disabled?: boolean;
   names: readonly string[];
   cells: (row: Row) => readonly unknown[];
   read: (cursor: string | undefined) => Promise<{ data: Row[]; meta: { next_cursor: string | null; total: number } }>;
@@ -39,7 +40,7 @@ function download(name: string, type: string, parts: string[]) {
 }
 
 /** Reads every page of a list into a CSV file, and shows how far it is. */
-export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<Row>) {
+export function ExportButton<Row>({ fileName, disabled, names, cells, read }: ExportProps<Row>) {
   const [count, setCount] = useState<number>();
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
@@ -66,7 +67,7 @@ export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<
     if (!signal.aborted) setCount(undefined);
   };
   return (
-    <Button icon={Download} busy={count !== undefined} onClick={run}>
+    <Button icon={Download} busy={count !== undefined} disabled={disabled} onClick={run}>
       {count ? `${formatNumber(count)} rows` : 'Export as CSV'}
     </Button>
   );

@@ -85,13 +85,15 @@ interface DateProps {
   onChange: (day: string) => void;
   min?: string | undefined;
   max?: string | undefined;
+  /** The element that says why the day is refused. */
+  faultId?: string | undefined;
 }
 
 /** The first day that the API knows. The year of an earlier one is still being typed. */
 const firstDay = '1970-01-01';
 
 /** A day. While it is typed, part by part, it shows what is typed, and tells it when its year is complete. */
-export function DateInput({ label, value, onChange, ...limits }: DateProps) {
+export function DateInput({ label, value, onChange, faultId, ...limits }: DateProps) {
   const [typed, setTyped] = useState<string>();
   const change = (day: string) => {
     setTyped(day);
@@ -103,6 +105,8 @@ export function DateInput({ label, value, onChange, ...limits }: DateProps) {
       className="input date"
       type="date"
       aria-label={label}
+      aria-describedby={faultId}
+      aria-invalid={faultId ? true : undefined}
       value={typed ?? value}
       onChange={(event) => change(event.target.value)}
       onBlur={() => setTyped(undefined)}

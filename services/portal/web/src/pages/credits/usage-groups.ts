@@ -27,6 +27,18 @@ export interface UsagePage {
 export const dayMs = 86_400_000;
 export const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
+/** The API adds up no more at once. */
+const maxDays = 366;
+
+/** Why usage cannot be added up over these days, as a sentence for the person who chose them. Without a last day it is today. */
+export function rangeFault({ from, to }: { from?: string; to?: string }, now = Date.now()): string | undefined {
+  if (!from) return undefined;
+  const count = (Date.parse(to ?? isoDay(now)) - Date.parse(from)) / dayMs + 1;
+  if (count < 1) return to ? 'The first day is after the last one.' : 'The first day is after today.';
+  if (count > maxDays) return `Choose at most ${maxDays} days: these are ${count}.`;
+  return undefined;
+}
+
 /**
  * The last days of the range, those without usage too, so that the axis shows time as it passed. A person may choose any years: days to come
  * are left out, unless the clock of this machine is late and they have usage.

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ChartColumn } from 'lucide-react';
-import { useMemo } from 'react';
+import { useId, useMemo } from 'react';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
@@ -11,7 +11,7 @@ import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
 import { type Grouping, groupings, lastDays, readPeriods, readUsage, type UsageRange } from './usage-data.ts';
-import { dayLabel, fillDays, monthLabel, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
+import { dayLabel, fillDays, monthLabel, rangeFault, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
 const maxBars = 31;
@@ -31,21 +31,31 @@ export function Usage() {
   const { data: users } = useQuery(usersQuery(environment));
   const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name;
   const label = labelOf(grouping, (id) => nameOf(id) ?? id);
+  const fault = rangeFault(range);
+  const faultId = useId();
   return (
     <div className="stack">
       <div className="row wraps spread">
         <GroupingChoice grouping={grouping} />
-        <div className="row wraps">
-          <RangeChoice from={range.from} to={range.to} />
-          <ExportButton
-            fileName={`usage-by-${grouping}.csv`}
-            names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
-            cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
-            read={(cursor) => readUsage(environment, grouping, range, cursor)}
-          />
+        <div>
+          <div className="row wraps">
+            <RangeChoice from={range.from} to={range.to} faultId={fault && faultId} />
+            <ExportButton
+              fileName={`usage-by-${grouping}.csv`}
+              disabled={fault !== undefined}
+              names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
+              cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
+              read={(cursor) => readUsage(environment, grouping, range, cursor)}
+            />
+          </div>
+          {fault && (
+            <p className="error-text" id={faultId} role="alert">
+              {fault}
+            </p>
+          )}
         </div>
       </div>
-      <UsageList key={grouping} grouping={grouping} range={range} label={label} />
+      {!fault && <UsageList key={grouping} grouping={grouping} range={range} label={label} />}
     </div>
   );
 }
@@ -125,15 +135,22 @@ function GroupingChoice({ grouping }: { grouping: Grouping }) {
   );
 }
 
-function RangeChoice({ from, to }: { from: string | undefined; to: string | undefined }) {
+interface RangeProps {
+  from: string | undefined;
+  to: string | undefined;
+  /** The element that says what is wrong with the range. */
+  faultId: string | undefined;
+}
+
+function RangeChoice({ from, to, faultId }: RangeProps) {
   const navigate = useNavigate();
   const set = (name: 'from' | 'to', value: string) =>
     void navigate({ to: '.', search: (now) => ({ from, to, ...now, [name]: value || undefined, cursor: undefined }), replace: true });
   return (
     <>
-      <DateInput label="From" value={from ?? ''} max={to} onChange={(day) => set('from', day)} />
+      <DateInput label="From" value={from ?? ''} max={to} faultId={faultId} onChange={(day) => set('from', day)} />
       <span className="muted">to</span>
-      <DateInput label="To" value={to ?? ''} min={from} onChange={(day) => set('to', day)} />
+      <DateInput label="To" value={to ?? ''} min={from} faultId={faultId} onChange={(day) => set('to', day)} />
     </>
   );
 }
