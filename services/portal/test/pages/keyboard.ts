@@ -167,6 +167,19 @@ export const testKeyboard = (started: () => PagesWorld) =>
       testMs,
     );
 
+    test('a dialog that a mouse opened from a menu gives the focus back to the button of the menu', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live/agents');
+      const opener = page.getByRole('button', { name: /^Actions of/ }).first();
+      await page.getByRole('searchbox', { name: 'Search agents' }).click();
+      await opener.click();
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await opener.and(page.locator(':focus')).waitFor();
+    });
+
     test('an icon says its name, until Escape', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

@@ -18,9 +18,14 @@ interface DialogProps {
 }
 
 let lastFocused: HTMLElement | undefined;
-document.addEventListener('focusin', ({ target }) => {
-  if (target instanceof HTMLElement && !target.closest('[role="dialog"], [role="menu"]')) lastFocused = target;
-});
+function rememberFocus(element: HTMLElement | null) {
+  if (element && !element.closest('[role="dialog"], [role="menu"]')) lastFocused = element;
+}
+document.addEventListener('focusin', ({ target }) => rememberFocus(target instanceof HTMLElement ? target : null));
+// A mouse opens a menu without a focus on its button, and Safari focuses no button that is clicked.
+document.addEventListener('pointerdown', ({ target }) =>
+  rememberFocus(target instanceof Element ? target.closest('button, a[href]') : null),
+);
 
 /** Radix knows no button for a dialog that opens by a state, and the item of a menu is gone when its dialog closes. */
 function returnFocus(event: Event) {
