@@ -153,7 +153,7 @@ const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [
           {target.id}
         </div>
         {Object.keys(changes).length > 0 && (
-          <details className="changes">
+          <details className="cell-details">
             <summary className="cell-note">Changes</summary>
             <pre className="wrap">{JSON.stringify(changes, null, 2)}</pre>
           </details>

@@ -302,7 +302,7 @@ const columns: Column<WebhookDelivery>[] = [
 
 function Attempts({ delivery: { attempts, response_body: body } }: { delivery: WebhookDelivery }) {
   return (
-    <details className="changes">
+    <details className="cell-details">
       <summary className="cell-note">{plural(attempts.length, 'attempt')}</summary>
       <ol className="stack tight">
         {attempts.map((attempt) => (
