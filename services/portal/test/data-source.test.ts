@@ -80,7 +80,8 @@ describe('the data source of an organization', () => {
     const refusals: [object, string, RegExp][] = [
       [{ url: 'mysql://u:p@db.example.com/x' }, '400 invalid_request', /has the form postgres/],
       [{ url: 'postgres://u:p@db.example.com/x' }, '400 invalid_request', /sslmode/],
-      [{ url: `postgres://u:p@127.0.0.1:${await freePort()}/x` }, '503 data_source_unavailable', /cannot be reached/],
+      [{ url: `postgres://u:p@127.0.0.1:${await freePort()}/x` }, '503 data_source_unavailable', /accepts no connection at this port/],
+      [{ url: 'postgres://u:p@no-host.invalid/x?sslmode=require' }, '503 data_source_unavailable', /no address was found for the name/],
       // The server of this test trusts every account that it has.
       [{ url: url.replace('_reader', '_stranger') }, '503 data_source_unavailable', /refuses the account/],
       [{ url: business.url }, '400 invalid_request', /is a superuser/],

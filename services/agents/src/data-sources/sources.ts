@@ -136,13 +136,22 @@ export function dropRoles(
 export function toOperatorError(cause: unknown): unknown {
   if (!(cause instanceof DataFailure)) return cause;
   if (cause.kind === 'refused') return new ServiceError('invalid_request', { message: cause.message, param: 'url', cause });
-  return new ServiceError('data_source_unavailable', { message: tlsMessageOf(cause.cause) ?? cause.message, cause });
+  return new ServiceError('data_source_unavailable', { message: connectionMessageOf(cause.cause) ?? cause.message, cause });
 }
 
 const untrusted = 'The data source has a certificate of an unknown authority. Connect it with the certificate of its own authority.';
 
-/** By the codes of Node and OpenSSL. */
-const tlsMessages: Readonly<Record<string, string>> = {
+const silent =
+  'The data source cannot be reached: its host does not answer. Check the host, and whether a firewall keeps this service out.';
+
+/** By the codes of Node, OpenSSL and PostgreSQL. They name what to mend to a person who connects a data source; a model gets the plainer message. */
+const connectionMessages: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The data source cannot be reached: no address was found for the name of its host. Check the host.',
+  ECONNREFUSED: 'The data source cannot be reached: its host accepts no connection at this port. Check the host and the port.',
+  EHOSTUNREACH: silent,
+  ENETUNREACH: silent,
+  ETIMEDOUT: silent,
+  '28P01': 'The data source refuses the account: the user or the password is wrong.',
   CERT_HAS_EXPIRED: 'The certificate of the data source has expired.',
   CERT_NOT_YET_VALID: 'The certificate of the data source is not valid yet.',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the data source is for another host than the URL names.',
@@ -154,13 +163,13 @@ const tlsMessages: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
 };
 
-/** Undefined for failures that are not about TLS. */
-function tlsMessageOf(cause: unknown): string | undefined {
+/** Undefined for failures that have no message of their own. */
+function connectionMessageOf(cause: unknown): string | undefined {
   const { code, message } = (typeof cause === 'object' && cause !== null ? cause : {}) as { code?: unknown; message?: unknown };
   // The driver gives this failure no code.
   if (message === 'The server does not support SSL connections')
     return 'The data source does not speak TLS, which its sslmode or the given authority demands.';
-  return tlsMessages[String(code)];
+  return connectionMessages[String(code)];
 }
 
 const suggestedFaults = 5;

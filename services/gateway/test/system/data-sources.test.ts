@@ -101,7 +101,10 @@ test('an error of the operator is reported without the URL', async () => {
   const wrong: [string, string][] = [
     [`data-source connect ${selector}`, '--url-env'],
     [`data-source connect ${selector} --url-env NOT_SET`, 'NOT_SET'],
-    [`data-source connect ${selector} --url ${urlOf('first').replace(passwords.first, 'hidden-word')}`, 'refuses the account'],
+    [
+      `data-source connect ${selector} --url ${urlOf('first').replace(passwords.first, 'hidden-word')}`,
+      'the user or the password is wrong',
+    ],
     [`data-source connect --organization org_none --environment live --url ${urlOf('first')}`, 'not_found'],
   ];
   for (const [words, said] of wrong) {
