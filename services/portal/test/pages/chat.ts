@@ -191,7 +191,7 @@ export const testChat = (started: () => PagesWorld) =>
       const sent: string[] = [];
       page.on('request', (request) => void (stream.test(request.url()) && sent.push(request.url())));
       await page.goto(paths['chat'] ?? '');
-      await page.getByText('The answer is under way').waitFor();
+      await page.getByText('The answer is being written').waitFor();
       await box().fill('A message that would be refused');
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Cancel the answer' }).click();
@@ -199,6 +199,25 @@ export const testChat = (started: () => PagesWorld) =>
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
       expect([sent, await box().inputValue()]).toEqual([[], 'A message that would be refused']);
       expect(await box().evaluate((element) => element.matches(':focus'))).toBe(true);
+    });
+
+    test('says that an answer of before a reload is being written, and shows it when it ends', async () => {
+      let isWritten = false;
+      await rewrite(
+        page,
+        (body) => {
+          const list = body as { data: Json[] };
+          return isWritten
+            ? list
+            : { ...list, data: list.data.map((one) => (one['role'] === 'assistant' ? { ...one, status: 'running', content: '' } : one)) };
+        },
+        listOfMessages,
+      );
+      await page.goto(paths['chat'] ?? '');
+      await page.getByRole('status').getByText('The answer is being written').waitFor();
+      expect(await answers().count()).toBe(0);
+      isWritten = true;
+      await answers().waitFor();
     });
 
     test('raises no alarm about an answer that the user has cancelled', async () => {

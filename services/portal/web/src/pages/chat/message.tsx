@@ -43,7 +43,7 @@ const ends: Partial<Record<ListedMessage['status'], string>> = {
 };
 
 export function Answer({ agentId, message }: { agentId: string; message: ListedMessage }) {
-  if (isUnderWay(message)) return <Working label="The answer is under way" />;
+  if (isUnderWay(message)) return <Working label="The answer is being written, and appears here when it is complete" />;
   const end = ends[message.status];
   if (end) return <p className="answer muted">{end}</p>;
   return (
