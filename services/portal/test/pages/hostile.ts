@@ -104,6 +104,16 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       startMs,
     );
 
+    test('have no link where its target is refused', async () => {
+      const { page, close } = await world.visit();
+      await answerWith(page, ['[refused](javascript:alert(1)) and [allowed](https://example.com)']);
+      await page.goto(chatPath);
+      const text = page.locator('.prose p', { hasText: 'refused and allowed' });
+      await text.getByRole('link', { name: 'allowed' }).waitFor();
+      expect(await text.locator('a').allInnerTexts()).toEqual(['allowed']);
+      await close();
+    });
+
     test('have links to their own footnotes', async () => {
       const { page, close } = await world.visit();
       const text = (name: string) => `A claim[^1].\n\n[^1]: The note of the ${name}.`;
