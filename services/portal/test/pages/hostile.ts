@@ -114,6 +114,22 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       await close();
     });
 
+    test('have code that no button covers', async () => {
+      const phoneOrNot = [false, true];
+      for (const phone of phoneOrNot) {
+        const { page, close } = await world.visit({ phone });
+        await answerWith(page, [`${fence}sql\nselect ${'a_long_name, '.repeat(60)}\n${fence}`]);
+        await page.goto(chatPath);
+        const code = page.getByRole('region', { name: 'sql' });
+        const [end, start] = await Promise.all([
+          code.evaluate((element) => element.getBoundingClientRect().right),
+          page.getByRole('button', { name: 'Copy: sql' }).evaluate((element) => element.getBoundingClientRect().left),
+        ]);
+        expect(end).toBeLessThanOrEqual(start);
+        await close();
+      }
+    });
+
     test('have links to their own footnotes', async () => {
       const { page, close } = await world.visit();
       const text = (name: string) => `A claim[^1].\n\n[^1]: The note of the ${name}.`;
