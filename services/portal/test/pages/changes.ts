@@ -67,6 +67,27 @@ export const testChanges = (started: () => PagesWorld) =>
       });
     });
 
+    test('waits for a service that is slow, and says so', async () => {
+      await page.clock.install();
+      await visit.open('/live/settings');
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/v1\/agents\?/, async (route) => {
+        await promise;
+        await route.continue();
+      });
+      const isAsked = page.waitForRequest(/\/v1\/agents\?/);
+      await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      await isAsked;
+      const notice = page.getByText('The service is slow to answer.');
+      await page.clock.fastForward(4_000);
+      expect(await notice.count()).toBe(0);
+      await page.clock.fastForward(2_000);
+      await notice.waitFor();
+      release();
+      await notice.waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'Customer insights' }).first().waitFor();
+    });
+
     test('of an agent that fails says so where the user has scrolled to', async () => {
       await visit.open(paths['agent-edit'] ?? '');
       const path = /\/v1\/agents\/[^/]+$/;

@@ -1,5 +1,5 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
-import { useQuery } from '@tanstack/react-query';
+import { useIsFetching, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { LogOut, Menu as MenuIcon, Monitor, Moon, Search, Settings, Sun } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
@@ -58,9 +58,31 @@ function SignedIn({ session }: { session: Session }) {
             Test environment: answers come from the built-in model
           </aside>
         )}
+        <SlowNotice />
         <Outlet />
       </div>
       <Suspense>{isSearching && <CommandPalette onClose={() => setSearching(false)} />}</Suspense>
+    </div>
+  );
+}
+
+const slowMs = 5_000;
+
+/** Placeholders say that something is read, and after a while this says that it takes long. */
+function SlowNotice() {
+  const isWaiting = useIsFetching({ predicate: ({ state }) => state.status === 'pending' }) > 0;
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setTimeout(() => setSlow(true), slowMs);
+    return () => {
+      clearTimeout(timer);
+      setSlow(false);
+    };
+  }, [isWaiting]);
+  return (
+    <div className="slow-notice" role="status">
+      {isSlow && <p>The service is slow to answer. Still waiting.</p>}
     </div>
   );
 }
