@@ -1,3 +1,5 @@
+import { storageOf } from './storage.ts';
+
 /** Inputs that are not sent, by the name of the form that they were typed in. They are JSON, which the form reads again. */
 type Unsent = Record<string, unknown>;
 
@@ -17,14 +19,15 @@ export function watchUnsent(form: string, read: () => unknown): () => void {
  */
 export function storeUnsent(owner: string): void {
   const unsent = Object.fromEntries([...readers].map(([form, read]) => [form, read()]).filter(([, value]) => value !== undefined));
-  if (Object.keys(unsent).length > 0) sessionStorage.setItem(storageKey, JSON.stringify({ owner, unsent }));
+  if (Object.keys(unsent).length > 0) storageOf('sessionStorage')?.setItem(storageKey, JSON.stringify({ owner, unsent }));
 }
 
 /** Restores the stored input of a user, and removes that of another user. */
 export function restoreUnsent(owner: string): void {
-  const stored = sessionStorage.getItem(storageKey);
-  if (stored === null) return;
-  sessionStorage.removeItem(storageKey);
+  const storage = storageOf('sessionStorage');
+  const stored = storage?.getItem(storageKey);
+  if (!storage || !stored) return;
+  storage.removeItem(storageKey);
   const { owner: storedBy, unsent } = JSON.parse(stored) as { owner: string; unsent: Unsent };
   if (storedBy === owner) restored = unsent;
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { storageOf } from '../api/storage.ts';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
@@ -6,8 +7,13 @@ export type Theme = (typeof themes)[number];
 const storageKey = 'agent-service-theme';
 const listeners = new Set<() => void>();
 
+/** The choice in this document, where the browser stores none. */
+let choice: Theme = 'system';
+
 function readTheme(): Theme {
-  const stored = localStorage.getItem(storageKey);
+  const storage = storageOf('localStorage');
+  if (!storage) return choice;
+  const stored = storage.getItem(storageKey);
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
@@ -19,8 +25,9 @@ export function applyTheme() {
 }
 
 export function setTheme(theme: Theme) {
-  if (theme === 'system') localStorage.removeItem(storageKey);
-  else localStorage.setItem(storageKey, theme);
+  choice = theme;
+  if (theme === 'system') storageOf('localStorage')?.removeItem(storageKey);
+  else storageOf('localStorage')?.setItem(storageKey, theme);
   applyTheme();
   for (const listener of listeners) listener();
 }
