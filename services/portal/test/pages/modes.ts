@@ -1,20 +1,52 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type PagesWorld, settle, signIn, type Visit } from './world.ts';
+import type { Locator, Page } from 'playwright-core';
+import { type PagesWorld, settle, sharedPaths, signIn, type Visit } from './world.ts';
+
+interface PageGlobals {
+  getComputedStyle(element: unknown): { getPropertyValue(name: string): string };
+}
 
 /** Browsers that are set up otherwise than most. */
 export const testModes = (started: () => PagesWorld) =>
   describe('in a browser', () => {
     let world: PagesWorld;
+    let paths: Record<string, string>;
     let visit: Visit;
-    beforeAll(() => {
+    let page: Page;
+    beforeAll(async () => {
       world = started();
+      paths = await sharedPaths(world);
     });
     beforeEach(async () => {
       visit = await world.visit();
+      page = visit.page;
     });
     afterEach(async () => {
       expect(visit.problems).toEqual([]);
       await visit.close();
+    });
+
+    const styleOf = (locator: Locator, name: string) =>
+      locator.evaluate(
+        (element, property) => (globalThis as unknown as PageGlobals).getComputedStyle(element).getPropertyValue(property),
+        name,
+      );
+
+    test('with forced colors, what is selected and the bars of a chart can be seen', async () => {
+      await page.emulateMedia({ forcedColors: 'active' });
+      await visit.open(paths['credits'] ?? '');
+      for (const [selected, other] of [
+        [page.getByRole('link', { name: 'Live', exact: true }), page.getByRole('link', { name: 'Test', exact: true })],
+        [page.getByRole('button', { name: 'Day', exact: true }), page.getByRole('button', { name: 'Week', exact: true })],
+        [page.getByRole('link', { name: 'Usage', exact: true }), page.getByRole('link', { name: 'Allocations', exact: true })],
+        [page.getByRole('link', { name: 'Credits', exact: true }), page.getByRole('link', { name: 'Agents', exact: true })],
+      ] as const) {
+        const colors = [await styleOf(selected, 'background-color'), await styleOf(other, 'background-color')];
+        expect([await selected.innerText(), colors[0] === colors[1]]).toEqual([await selected.innerText(), false]);
+      }
+      await visit.open(paths['home'] ?? '');
+      const bar = page.locator('.bars-fill').last();
+      expect(await styleOf(bar, 'background-color')).not.toBe(await styleOf(page.locator('.card').first(), 'background-color'));
     });
 
     test('that blocks storage, a person signs in and chooses a theme', async () => {

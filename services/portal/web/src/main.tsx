@@ -14,6 +14,7 @@ import './styles/shell.css';
 import './styles/lists.css';
 import './styles/pages.css';
 import './styles/chat.css';
+import './styles/modes.css';
 
 applyTheme();
 
