@@ -49,6 +49,15 @@ export const testModes = (started: () => PagesWorld) =>
       expect(await styleOf(bar, 'background-color')).not.toBe(await styleOf(page.locator('.card').first(), 'background-color'));
     });
 
+    test('that prints, a conversation stands on paper without what surrounds it', async () => {
+      await visit.open(paths['chat'] ?? '');
+      await page.emulateMedia({ media: 'print' });
+      await page.getByRole('article', { name: 'Answer' }).waitFor();
+      for (const hidden of ['.sidebar', '.chat-side', '.composer', '.answer-foot .button'])
+        expect([hidden, await page.locator(hidden).first().isVisible()]).toEqual([hidden, false]);
+      expect(await styleOf(page.getByRole('log'), 'overflow-y')).toBe('visible');
+    });
+
     test('that blocks storage, a person signs in and chooses a theme', async () => {
       const other = await world.visit({ signedIn: false });
       await other.context.addInitScript(() => {
