@@ -58,6 +58,16 @@ export const testModes = (started: () => PagesWorld) =>
       expect(await styleOf(page.getByRole('log'), 'overflow-y')).toBe('visible');
     });
 
+    test('with a zoom of 400 %, the messages are legible and no page scrolls sideways', async () => {
+      await page.setViewportSize({ width: 320, height: 200 });
+      await visit.open(paths['chat'] ?? '');
+      expect((await page.getByRole('log').boundingBox())?.height).toBeGreaterThan(120);
+      for (const name of ['audit', 'credits', 'keys', 'data-source']) {
+        await visit.open(paths[name] ?? '');
+        expect([name, await page.evaluate<number>('document.documentElement.scrollWidth')]).toEqual([name, 320]);
+      }
+    });
+
     test('that blocks storage, a person signs in and chooses a theme', async () => {
       const other = await world.visit({ signedIn: false });
       await other.context.addInitScript(() => {

@@ -74,7 +74,7 @@ export function AuditPage() {
         />
         <FilterText name="action" label="Action" placeholder="Action" />
         <FilterText name="target" label="Target" placeholder="Target id" />
-        <span className="row">
+        <span className="row wraps">
           <FilterDate name="from" label="From" />
           <span className="muted">to</span>
           <FilterDate name="to" label="To" />
