@@ -1,3 +1,5 @@
+import { locale } from '../../ui/locale.ts';
+
 /** A group of usage, for each kind of grouping. */
 export interface UsageGroup {
   date?: string;
@@ -88,9 +90,9 @@ export function usageSpec(rows: { label: string; breakdown: Record<string, numbe
   };
 }
 
-const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const dayOfYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
-const shortMonth = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const shortDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const dayOfYear = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
+const shortMonth = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 /** A day of another year has its year, since a range may have several. */
 export const dayLabel = (date: string, now = Date.now()): string =>
