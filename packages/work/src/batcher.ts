@@ -12,7 +12,7 @@ export interface Batcher<Item, Result> {
 
 /**
  * The fault behind the failure of a batch. `all`: a service or database that all items need is away. `item`: one of the items may be at
- * fault. `slow`: the same, and its tenant keeps others waiting. `retry`: a second run may succeed; if it does not, the kind is `slow`.
+ * fault. `slow`: the same, and its tenant keeps others waiting. `retry`: a second run may succeed; if it does not, the tenant is slow.
  */
 export type BatchFailure = 'all' | 'item' | 'slow' | 'retry';
 
@@ -214,12 +214,10 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
     });
   }
 
-  /** A tenant that ran alone returns to its shard, with its waiting items, once it is neither slow nor stuck. */
+  /** A tenant that ran alone returns to its shard, with its waiting items, unless it is slow or stuck. */
   #close(lane: Lane<Item, Result>): void {
     lane.out -= 1;
-    const { tenant } = lane;
-    const isCleared = tenant !== undefined && !this.#slow.has(tenant) && !this.#stuckTenants.has(tenant);
-    if (this.#shards === 0 || lane.out > 0 || !isCleared) {
+    if (this.#shards === 0 || lane.out > 0 || lane.tenant === undefined) {
       this.#pump(lane);
       return;
     }
@@ -292,10 +290,10 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
   async #runTwice(entries: readonly Entry<Item, Result>[]): Promise<Failure | undefined> {
     const first = await this.#run(entries);
     const failure = first?.kind === 'retry' ? await this.#run(entries) : first;
-    if (failure?.kind !== 'slow' && failure?.kind !== 'retry') return failure;
+    const isSlow = failure?.kind === 'slow' || failure?.kind === 'retry';
     const [entry] = entries;
-    if (entry && this.#options.tenants) this.#slow.add(this.#tenantOf(entry.item));
-    return { ...failure, kind: 'slow' };
+    if (isSlow && entry && this.#options.tenants) this.#slow.add(this.#tenantOf(entry.item));
+    return failure;
   }
 
   #rejectAll(entries: readonly Entry<Item, Result>[], cause: unknown): void {
