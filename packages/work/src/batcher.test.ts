@@ -1,12 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type BatchFailure, createBatcher } from './batcher.ts';
 import { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
-import { callByTenant, SlowTenantError, tenantName } from './tenants.ts';
+import { SlowTenantError, tenantName } from './tenants.ts';
 
 const gate = () => Promise.withResolvers<void>();
 const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 test('the first call leaves at once and the calls that arrive during it leave together', async () => {
   const batches: number[][] = [];
@@ -76,6 +80,53 @@ test('one failed item fails alone, a failed batch fails whole, and the next batc
 test('a run that loses results is an error, not a hang', async () => {
   const batcher = createBatcher<number, number>({ maxItems: 5, run: async () => [] });
   await expect(batcher.add(1)).rejects.toThrow('a batch of 1 came back with 0 results');
+});
+
+test('a lane that ended and opened again still has one batch out at once', async () => {
+  const gates = Array.from({ length: 4 }, gate);
+  const started: number[] = [];
+  const batcher = createBatcher<number, number>({
+    maxItems: 10,
+    run: async (items) => {
+      started.push(...items);
+      await gates[items[0] as number]?.promise;
+      return items;
+    },
+  });
+  gates[1]?.resolve();
+  const first = batcher.add(0);
+  await settle();
+  gates[0]?.resolve();
+  await batcher.add(1);
+  // Before the turn in which the lane that has ended would send what was added to it.
+  await new Promise((resolve) => process.nextTick(resolve));
+  const next = batcher.add(2);
+  await settle();
+  const last = batcher.add(3);
+  await settle();
+  expect(started).toEqual([0, 1, 2]);
+  gates[2]?.resolve();
+  gates[3]?.resolve();
+  expect(await Promise.all([first, next, last])).toEqual([0, 2, 3]);
+});
+
+test('three seconds after its first failure a batch fails as a whole', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate', 'nextTick'] });
+  let runs = 0;
+  const failed: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    maxItems: 8,
+    classify: () => 'item',
+    onFailure: (items) => failed.push(items),
+    run: async () => {
+      runs += 1;
+      jest.advanceTimersByTime(1_000);
+      throw new Error(`run ${runs}`);
+    },
+  });
+  await Promise.allSettled(Array.from({ length: 8 }, (_, index) => batcher.add(index)));
+  expect(runs).toBe(5);
+  expect(failed).toEqual([[0], [1], [2, 3], [4, 5, 6, 7]]);
 });
 
 describe('batches of several tenants', () => {
@@ -206,6 +257,93 @@ describe('batches of several tenants', () => {
     expect(batcher.lanes).toBe(0);
   });
 
+  /** A batcher whose items of a gate wait for it, and the batches that began. */
+  function createGated(lanes: number | 'each') {
+    const gates = new Map<string, PromiseWithResolvers<void>>();
+    const started: string[] = [];
+    const batcher = createBatcher<Item, number>({
+      maxItems: 2,
+      concurrency: 2,
+      classify,
+      stuckMs: 60_000,
+      tenants: { of: (each) => each, lanes, maxInFlight: 2 },
+      run: async (items) => {
+        const name = items.map(({ organizationId, n }) => `${organizationId}${n}`).join(' ');
+        started.push(name);
+        await gates.get(name)?.promise;
+        if (new Set(items.map(tenantName)).size > 1) throw failure('item');
+        return items.map(({ n }) => n);
+      },
+    });
+    const close = (...names: string[]) => {
+      for (const name of names) gates.set(name, gate());
+    };
+    const open = async (...names: string[]) => {
+      for (const name of names) gates.get(name)?.resolve();
+      await settle();
+    };
+    const add = async (...items: Item[]) => {
+      const added = items.map((each) => batcher.add(each));
+      await settle();
+      return added;
+    };
+    return { started, close, open, add };
+  }
+
+  test('tenants that run apart leave the permits of the shards alone, and keep their order until their last batch is back', async () => {
+    const { started, close, open, add } = createGated(1);
+    close('a1', 'a2', 'b1', 'c1', 'c2', 'a3');
+    const all = await add(item('a', 1), item('b', 1));
+    all.push(...(await add(item('a', 2))), ...(await add(item('c', 1))), ...(await add(item('c', 2))), ...(await add(item('a', 3))));
+    expect(started).toEqual(['a1 b1', 'a1', 'b1', 'a2', 'c1', 'c2']);
+    await open('a2');
+    expect(started.slice(6)).toEqual(['a3']);
+    await open('a1', 'b1', 'c1', 'c2', 'a3');
+    expect(await Promise.all(all)).toEqual([1, 1, 2, 1, 2, 3]);
+  });
+
+  test('items that arrived while their lane waited for a permit do not wait for its first batch', async () => {
+    const { started, close, open, add } = createGated('each');
+    close('x1', 'y1', 'z1 z2');
+    const all = await add(item('x', 1), item('y', 1));
+    all.push(...(await add(item('z', 1))), ...(await add(item('z', 2), item('z', 3))));
+    expect(started).toEqual(['x1', 'y1']);
+    await open('x1', 'y1');
+    expect(started.slice(2).toSorted()).toEqual(['z1 z2', 'z3']);
+    await open('z1 z2');
+    expect(await Promise.all(all)).toEqual([1, 1, 1, 2, 3]);
+  });
+
+  test('sixteen batches may be stuck at once: the next one keeps its shard until one of them is back', async () => {
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate', 'nextTick'] });
+    const gates = Array.from({ length: 20 }, gate);
+    const started: number[] = [];
+    const batcher = createBatcher<Item, number>({
+      maxItems: 1,
+      stuckMs: 10,
+      tenants: { of: (each) => each, lanes: 1 },
+      run: async ([first]) => {
+        const n = first?.n as number;
+        started.push(n);
+        await gates[n]?.promise;
+        return [n];
+      },
+    });
+    const all = gates.map((_, n) => batcher.add(item(`org_${n}`, n)));
+    const wait = async () => {
+      await settle();
+      await jest.advanceTimersByTimeAsync(10);
+      await settle();
+    };
+    for (let left = 20; left > 0; left -= 1) await wait();
+    expect(started).toHaveLength(17);
+    gates[3]?.resolve();
+    await wait();
+    expect(started).toHaveLength(18);
+    for (const { resolve } of gates) resolve();
+    expect(await Promise.all(all)).toEqual(gates.map((_, n) => n));
+  });
+
   test('callers that send their next item as soon as one is done have each item run once, also when lanes come and go', async () => {
     const runs = new Map<number, number>();
     let rounds = 0;
@@ -230,59 +368,9 @@ describe('batches of several tenants', () => {
     expect([...runs.values()].filter((times) => times !== 1)).toEqual([]);
     expect(runs.size).toBe(3_000);
   });
-
-  test('a slow tenant runs alone for a while, holds one of the few permits for such tenants, and then comes back', async () => {
-    let now = 0;
-    const slow = createSlowTenants({ permits: 1, forMs: 1_000, clock: () => now });
-    const batches: string[][] = [];
-    let fails = true;
-    const batcher = createBatcher<Item, number>({
-      maxItems: 10,
-      classify,
-      tenants: { of: (each) => each, lanes: 1, slow },
-      run: async (items) => {
-        batches.push(items.map(({ organizationId }) => organizationId));
-        await settle();
-        if (fails && items.some(({ organizationId }) => organizationId === 'a')) throw failure('slow');
-        return items.map(({ n }) => n);
-      },
-    });
-    const both = () => Promise.allSettled([batcher.add(item('a', 1)), batcher.add(item('b', 1))]);
-    expect((await both()).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-    expect(batches.splice(0)).toEqual([['a', 'b'], ['a'], ['b']]);
-    fails = false;
-    await both();
-    expect(batches.splice(0).toSorted()).toEqual([['a'], ['b']]);
-    now += 1_001;
-    await both();
-    expect(batches.splice(0).map((names) => names.toSorted())).toEqual([['a', 'b']]);
-  });
-
-  test('the environments of an organization are called apart', async () => {
-    const calls: string[][] = [];
-    const items = (['live', 'test', 'live'] as const).map((environment, n) => ({ organizationId: 'a', environment, n }));
-    const outcomes = await callByTenant(items, async (some) => {
-      calls.push(some.map(({ environment }) => environment));
-      return some.map(({ n }) => n);
-    });
-    expect(calls).toEqual([['live', 'live'], ['test']]);
-    expect(outcomes).toEqual([0, 1, 2]);
-  });
-
-  test('calls by tenant leave out the one that is slow beside the others, and only then', async () => {
-    const never = new Promise<number[]>(() => undefined);
-    const items = [item('a', 1), item('b', 2), item('a', 3)];
-    const outcomes = await callByTenant(items, (some) => (some[0]?.organizationId === 'a' ? never : Promise.resolve([2])), { slowMs: 5 });
-    expect(outcomes.map((outcome) => (outcome instanceof SlowTenantError ? 'slow' : outcome))).toEqual(['slow', 2, 'slow']);
-    const failed = await callByTenant(items, async (some) => {
-      if (some.length === 2) throw new Error('down');
-      return [2];
-    });
-    expect(failed.map((outcome) => (outcome instanceof Error ? outcome.message : outcome))).toEqual(['down', 2, 'down']);
-  });
 });
 
-test('however large items are, no batch but of one item exceeds its size, and none is lost or out of order', async () => {
+test('however large items are, a batch takes as many as its size allows and at least one, and none is lost or out of order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 50 }), async (sizes) => {
       const batches: number[][] = [];
@@ -297,7 +385,12 @@ test('however large items are, no batch but of one item exceeds its size, and no
       });
       expect(await Promise.all(sizes.map((size) => batcher.add(size)))).toEqual(sizes);
       expect(batches.flat()).toEqual(sizes);
-      for (const batch of batches) if (batch.length > 1) expect(batch.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(10);
+      const sumOf = (batch: number[]) => batch.reduce((sum, size) => sum + size, 0);
+      for (const [index, batch] of batches.entries()) {
+        if (batch.length > 1) expect(sumOf(batch)).toBeLessThanOrEqual(10);
+        const [next] = batches[index + 1] ?? [];
+        if (next !== undefined && batch.length < 20) expect(sumOf(batch) + next).toBeGreaterThan(10);
+      }
     }),
   );
 });

@@ -173,3 +173,92 @@ test('a sweep passes over pages of stuck tenants to those behind them, a bounded
   await jest.advanceTimersByTimeAsync(0);
   await finish();
 });
+
+test('a sweep takes no page while the queue is full, and a tenant that became stuck in the meantime makes room', async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { queue, finish } = createQueue(() => promise, 20);
+  queue.addFromSweep(items('a', 20));
+  let pages = 0;
+  const step = retryDue(queue, 10, async () => {
+    pages += 1;
+    return items('b', 5);
+  });
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(pages).toBe(0);
+  await jest.advanceTimersByTimeAsync(250);
+  expect(await step).toBe(0);
+  expect(queue.size).toBe(25);
+  resolve(true);
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+});
+
+test('tenants that became stuck with many items fill the queue to twice its size at most', async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { queue, finish } = createQueue(() => promise, 20);
+  queue.addFromSweep(items('a', 20));
+  await jest.advanceTimersByTimeAsync(1_001);
+  queue.addFromSweep(items('b', 20));
+  await jest.advanceTimersByTimeAsync(1_001);
+  let hasRoom = false;
+  const waiting = queue.whenRoom().then(() => {
+    hasRoom = true;
+  });
+  await jest.advanceTimersByTimeAsync(500);
+  expect(hasRoom).toBe(false);
+  resolve(true);
+  await jest.advanceTimersByTimeAsync(0);
+  await Promise.all([waiting, finish()]);
+});
+
+test('of a tenant with more than ten items of a sweep those that fail are left to a later one, of ten they are retried', async () => {
+  const { queue, runs, finish } = createQueue(() => false);
+  queue.addFromSweep([...items('a', 11), ...items('b', 10)]);
+  await runPending();
+  expect(queue.size).toBe(10);
+  for (const pauseMs of [7_000, 1]) await jest.advanceTimersByTimeAsync(pauseMs);
+  await finish();
+  const countRuns = (tenant: string) => runs.flat().filter((id) => id.startsWith(tenant)).length;
+  expect([countRuns('a'), countRuns('b')]).toEqual([11, 50]);
+});
+
+test('a tenant with work is not stuck while items of it are done, nor for the time it had none', async () => {
+  const gates = new Map<string, PromiseWithResolvers<boolean>>();
+  const gateOf = ({ id }: Item) => {
+    const gate = Promise.withResolvers<boolean>();
+    gates.set(id, gate);
+    return gate.promise;
+  };
+  const background: Promise<unknown>[] = [];
+  const queue = new RetryQueue<Item>({
+    name: 'work',
+    keyOf: ({ id }) => id,
+    run: (some) => Promise.all(some.map(gateOf)),
+    batch: { concurrency: 2 },
+    runInBackground: (_, work) => background.push(work()),
+    stopping: new AbortController().signal,
+    maxSwept: 15,
+  });
+  const end = async (id: string) => {
+    gates.get(id)?.resolve(true);
+    await runPending();
+  };
+  queue.add([item('a', 1)]);
+  await runPending();
+  queue.add([item('a', 2)]);
+  await runPending();
+  await jest.advanceTimersByTimeAsync(900);
+  await end('a1');
+  await jest.advanceTimersByTimeAsync(900);
+  expect(queue.addFromSweep(items('a', 20).slice(5))).toBe(15);
+  await runPending();
+  for (let n = 5; n < 20; n += 1) await end(`a${n}`);
+  await queue.whenRoom();
+  await end('a2');
+  expect(queue.size).toBe(0);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(queue.addFromSweep(items('a', 20))).toBe(20);
+  await runPending();
+  for (const { resolve } of gates.values()) resolve(true);
+  await Promise.all(background);
+});

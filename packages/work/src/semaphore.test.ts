@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import { getEventListeners } from 'node:events';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createSemaphore, SemaphoreError } from './semaphore.ts';
 
@@ -51,4 +52,20 @@ test('a full line rejects at once, an aborted caller gets its reason, and failed
   release();
   await expect(semaphore.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await semaphore.run(async () => 'ran')).toBe('ran');
+});
+
+test('callers that got their permits or gave up leave no timer and no listener behind', async () => {
+  jest.useFakeTimers();
+  const semaphore = createSemaphore(1);
+  const { signal } = new AbortController();
+  const release = await semaphore.acquire();
+  const granted = semaphore.run(async () => 'ran', { limitMs: 1_000, signal });
+  const late = semaphore.run(async () => 'ran', { limitMs: 10, signal }).catch((cause: unknown) => cause);
+  jest.advanceTimersByTime(10);
+  expect(await late).toEqual(new SemaphoreError('timeout'));
+  release();
+  expect(await granted).toBe('ran');
+  expect(jest.getTimerCount()).toBe(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  jest.useRealTimers();
 });

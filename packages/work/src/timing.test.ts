@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import { getEventListeners } from 'node:events';
+import { expect, jest, test } from '@jest/globals';
 import { abortable, sleep, timerMs, withTimeout } from './timing.ts';
 
 const never = new Promise<never>(() => undefined);
@@ -27,4 +28,21 @@ test('a sleep reports whether its time passed, and its signal ends it', async ()
 
 test('delays beyond what a timer can hold are shortened, and past ones are 0', () => {
   expect([-1, 5, 2 ** 40].map(timerMs)).toEqual([0, 5, 2 ** 31 - 1]);
+});
+
+test('waits leave no timer and no listener behind', async () => {
+  jest.useFakeTimers();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const passing = sleep(10, signal);
+  jest.advanceTimersByTime(10);
+  expect(await passing).toBe(true);
+  await abortable(Promise.resolve(), signal);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await withTimeout(Promise.resolve(), 1_000, expired);
+  const ending = sleep(1_000, signal);
+  abort.abort();
+  expect(await ending).toBe(false);
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
 });
