@@ -1,8 +1,9 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { HOLD_GRACE_MS } from '../src/domain/holds.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
-import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
+import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
 import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
@@ -155,4 +156,39 @@ test('a month begins while the partition after it cannot be created, as during a
   expect(result).toMatchObject({ ok: true });
   await credits.ledgers.prepareNextMonth();
   expect(await credits.store.sql("select to_regclass('usage_records_2026_06') is not null as made")).toEqual([{ made: true }]);
+});
+
+test('pages of due rows list each of them once, also those of one deadline, from the moment that they are due', async () => {
+  const tenant: Tenant = { organizationId: 'org_due', environment: 'live' };
+  const { store, ledgers, clock } = credits;
+  const deadline = clock.now - 365 * 86_400_000;
+  const ids = ['msg_1', 'msg_2', 'msg_3', 'msg_4', 'msg_5'];
+  await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 10_000 }]);
+  for (const id of ids.toReversed()) await ledgers.commit(tenant, [{ kind: 'hold', id, userId: `usr_of_${id}`, amount: 1, deadline }]);
+  const dueAt = deadline + HOLD_GRACE_MS;
+  expect(await listOverdueHolds(store.sql, dueAt - 1, undefined, 2)).toEqual([]);
+  const listed: string[] = [];
+  for (let page = await listOverdueHolds(store.sql, dueAt, undefined, 2); page.length > 0; ) {
+    listed.push(...page.map(({ holdId }) => holdId));
+    page = await listOverdueHolds(store.sql, dueAt, [deadline, tenant.organizationId, tenant.environment, listed.at(-1) ?? ''], 2);
+  }
+  expect(listed).toEqual(ids);
+  const past = 3_000 * 12;
+  const accounts = await listAccountsOfPastMonths(store.sql, past, undefined, 1_000);
+  expect(await listAccountsOfPastMonths(store.sql, past, accounts[0], 1_000)).toEqual(accounts.slice(1));
+});
+
+test('ended holds that another transaction has locked do not stop the removal of the others', async () => {
+  const tenant: Tenant = { organizationId: 'org_removed', environment: 'live' };
+  const { store, ledgers, clock, database } = credits;
+  await ledgers.commit(
+    tenant,
+    ['msg_1', 'msg_2'].map((id) => ({ kind: 'release', id })),
+  );
+  const locking = new Client({ connectionString: database.url, options: '-c search_path=credits' });
+  await locking.connect();
+  await locking.query("begin; select 1 from holds where organization_id = 'org_removed' and id = 'msg_1' for update");
+  await removeEndedHolds(store.sql, clock.now + 8 * 86_400_000);
+  await locking.end();
+  expect(await store.sql("select id from holds where organization_id = 'org_removed'")).toEqual([{ id: 'msg_1' }]);
 });
