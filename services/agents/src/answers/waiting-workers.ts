@@ -140,7 +140,7 @@ export class WaitingWorkers {
       assign: (assignment) => {
         worker.reserved -= 1;
         const attempt = attemptOf(assignment);
-        if (worker.isStopping || this.#stopping.aborted) {
+        if (worker.isStopping) {
           this.#takeBack([attempt]);
           this.#forgetIdle(worker);
           return;
