@@ -4,7 +4,7 @@ import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
 import { type Admission, admit, type HoldOutcome, holdAll, isExpired, type Refusal } from './admission.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
-import { sendAssignments } from './dispatch.ts';
+import { type Reservation, sendAssignments, type WaitingWorkers } from './dispatch.ts';
 import type { Releases } from './end.ts';
 import {
   type AcceptedRow,
@@ -19,7 +19,6 @@ import {
 } from './store/accept.ts';
 import { readInSteps, selectOfDeleted } from './store/read.ts';
 import type { AttemptInput } from './store/sql.ts';
-import type { Reservation, WaitingWorkers } from './waiting-workers.ts';
 
 const batchItems = 200;
 

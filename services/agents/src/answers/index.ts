@@ -3,7 +3,7 @@ import { HealthTracker } from '@agent-service/work';
 import { Acceptance } from './accept.ts';
 import { createBeginBatcher, createLeases } from './attempts.ts';
 import { type AnswersServiceDeps, createAnswersDeps } from './deps.ts';
-import { createDispatcher } from './dispatch.ts';
+import { createDispatcher, WaitingWorkers } from './dispatch.ts';
 import { createReleases, EndAnswers } from './end.ts';
 import type { Answers } from './rpc.ts';
 import { createCompleteBatcher, createSettlements, failAttempts } from './settle.ts';
@@ -14,7 +14,6 @@ import { completeStatements, endStatements } from './store/end.ts';
 import { readRecords, readStatements, readWhole } from './store/read.ts';
 import { historyStatements } from './store/sql.ts';
 import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
-import { WaitingWorkers } from './waiting-workers.ts';
 
 export type { AnswersServiceDeps } from './deps.ts';
 export { type Answers, answerMethods } from './rpc.ts';

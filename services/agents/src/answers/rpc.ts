@@ -20,6 +20,7 @@ import type { StartOutcome } from './accept.ts';
 import type { Refusal } from './admission.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';
+import type { Assignment, Offer } from './dispatch.ts';
 import { type Cancellation, toMessage } from './end.ts';
 import type { EndRefusal, FailedAttempt } from './settle.ts';
 import type { Message } from './store/accept.ts';
@@ -27,7 +28,6 @@ import type { Claim } from './store/attempts.ts';
 import type { Result } from './store/end.ts';
 import type { ReadRow, readRecords } from './store/read.ts';
 import type { AnswerReading } from './store/sql.ts';
-import type { Assignment, Offer } from './waiting-workers.ts';
 
 /** The life of answers, from acceptance until they are settled or released. */
 export interface Answers {

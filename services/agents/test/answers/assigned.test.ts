@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Assignment, Offer } from '../../src/answers/waiting-workers.ts';
+import type { Assignment, Offer } from '../../src/answers/dispatch.ts';
 import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let rig: Composition;

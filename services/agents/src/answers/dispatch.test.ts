@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { AttemptKey } from '../shared/answer.ts';
+import { type Assignment, type Offer, type Reservation, WaitingWorkers } from './dispatch.ts';
 import type { AttemptInput } from './store/sql.ts';
-import { type Assignment, type Offer, type Reservation, WaitingWorkers } from './waiting-workers.ts';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate', 'nextTick'] });
