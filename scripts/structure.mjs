@@ -9,7 +9,8 @@ const help = `npm run structure -- [folder] [--list] [--json] [--check] [--root 
 
 Figures about the source files of packages/ and services/, or of one folder. Tests, test support (packages/testkit, testing/) and
 generated code are left out. --list names every finding, --json prints all of it, --check fails beyond the bounds on functions, files,
-folder cycles and duplicates unless scripts/structure/allowed.json names the finding, --root measures another checkout (with dependencies).
+folder cycles, duplicates and the files behind each behaviour unless scripts/structure/allowed.json names the finding, --root measures another
+checkout (with dependencies).
 
 exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it. Its parts:
   named in a table      the user is an index.ts, start.ts or entities.ts: a handler, route, entity or part of a process, which is named once

@@ -6,6 +6,14 @@ import { workspaceOf } from './symbols.mjs';
 const mostDuplicates = 40;
 const mostTinyFiles = 29;
 const mostHelpers = 12;
+/** Files of services that someone reads to follow one behaviour from end to end. */
+const mostFilesBehind = {
+  'accept a message': 29,
+  'settle an answer': 19,
+  'activate a template': 14,
+  'retry a webhook': 14,
+  'revoke a key': 7,
+};
 const allowed = JSON.parse(readFileSync(new URL('allowed.json', import.meta.url), 'utf8'));
 const isBelow = (path, folders) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 const pathOf = (finding) => finding.split(/[: ]/)[0];
@@ -21,6 +29,7 @@ export function brokenBounds({
   helpers,
   duplicates,
   testDuplicates,
+  behaviours,
 }) {
   const foldersOf = (cycle) => cycle.split(' <-> ');
   const repeated = [...duplicates, ...testDuplicates];
@@ -37,6 +46,9 @@ export function brokenBounds({
     ...fullFolders.map((finding) => `more than ${bounds.folderFiles} files in a folder: ${finding}`),
     ...tooMany(tinyFiles, mostTinyFiles, `files under ${bounds.tinyFile} lines`),
     ...tooMany(helpers, mostHelpers, `helpers under ${bounds.helperFile} lines with one importer`),
+    ...behaviours
+      .filter(({ name, services }) => services > mostFilesBehind[name])
+      .map(({ name, services }) => `${services} files behind "${name}", at most ${mostFilesBehind[name]}`),
     ...(repeated.length < mostDuplicates ? [] : [`${repeated.length} duplicated blocks, not below ${mostDuplicates}:`, ...repeated]),
   ];
 }
