@@ -15,7 +15,7 @@ const chart = (spec: object) => `${fence}vega-lite\n${JSON.stringify(spec)}\n${f
 /** Each tries to run a script, to load something, to leave the page or to exhaust the browser. */
 const hostileTexts = [
   `<script>window.hacked = 1</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1"></svg><iframe src="${remote}"></iframe>`,
-  `[link](javascript:window.hacked=1) [data](data:text/html,<script>window.hacked=1</script>) <a href="javascript:window.hacked=1">x</a>`,
+  `[link](javascript:window.hacked=1) [data](data:text/html,<script>window.hacked=1</script>) <a href="javascript:window.hacked=1">x</a> [allowed](https://example.com/)`,
   `![picture](${remote}/pixel.png) ![svg](data:image/svg+xml,<svg onload="window.hacked=1"/>)`,
   `<style>@import "${remote}/style.css"; body { background: url(${remote}/b.png) }</style><link rel="stylesheet" href="${remote}/s.css">`,
   `<form action="${remote}"><input name="password"><button formaction="${remote}">Go</button></form><meta http-equiv="refresh" content="0;url=${remote}">`,
@@ -104,16 +104,6 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       startMs,
     );
 
-    test('have no link where its target is refused', async () => {
-      const { page, close } = await world.visit();
-      await answerWith(page, ['[refused](javascript:alert(1)) and [allowed](https://example.com)']);
-      await page.goto(chatPath);
-      const text = page.locator('.prose p', { hasText: 'refused and allowed' });
-      await text.getByRole('link', { name: 'allowed' }).waitFor();
-      expect(await text.locator('a').allInnerTexts()).toEqual(['allowed']);
-      await close();
-    });
-
     test('have code that no button covers', async () => {
       const phoneOrNot = [false, true];
       for (const phone of phoneOrNot) {
@@ -191,10 +181,9 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
           .nth(drawnCharts - 1)
           .waitFor();
         expect(await page.locator('.chart-frame svg').count()).toBe(drawnCharts);
-        expect(await page.locator('.prose a').count()).toBeGreaterThan(0);
         expect(await page.locator('.prose.plain').count()).toBe(0);
-        for (const link of await page.locator('.prose a').all())
-          expect((await link.getAttribute('href')) ?? '').not.toMatch(/^(javascript|data):/i);
+        const links = await page.locator('.prose a').all();
+        expect(await Promise.all(links.map((link) => link.getAttribute('href')))).toEqual(['https://example.com/']);
         expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
         expect(
           await page
