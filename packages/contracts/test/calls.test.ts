@@ -19,15 +19,8 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
+import { config } from './config.ts';
 
-const config = {
-  SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
-  HOST: '127.0.0.1',
-  GRPC_PORT: 0,
-  OPS_PORT: 0,
-  LOG_LEVEL: 'silent',
-  DRAIN_DELAY_MS: 0,
-} as const;
 const principal: Principal = {
   organizationId: 'org_a',
   environment: 'live',

@@ -4,15 +4,7 @@ import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadService } from '../src/catalogue.ts';
 import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
-
-const config = {
-  SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
-  HOST: '127.0.0.1',
-  GRPC_PORT: 0,
-  OPS_PORT: 0,
-  LOG_LEVEL: 'silent',
-  DRAIN_DELAY_MS: 0,
-} as const;
+import { config } from './config.ts';
 
 /** A replica behind a proxy that can stop passing anything on, as a frozen process does, with its connections open. */
 interface TestReplica {

@@ -13,15 +13,7 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
-
-const config = {
-  SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
-  HOST: '127.0.0.1',
-  GRPC_PORT: 0,
-  OPS_PORT: 0,
-  LOG_LEVEL: 'silent',
-  DRAIN_DELAY_MS: 0,
-} as const;
+import { config } from './config.ts';
 
 const methodNames = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
 const rest = Object.fromEntries(methodNames.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));

@@ -2,6 +2,7 @@ import { createProcess } from '@agent-service/runtime';
 import { openStore, type Store } from '@agent-service/store';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { readCreditsConfig } from '../src/config.ts';
+import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers, type Ledgers } from '../src/ledger/ledgers.ts';
 import { migrated, settingsFor } from './boot.ts';
 
@@ -16,6 +17,17 @@ export interface Composition {
   clock: { now: number };
   stop(): Promise<void>;
 }
+
+/** What a settled answer used, where a test does not care. */
+export const usage: Usage = {
+  agentId: 'agt_1',
+  agentName: 'Sales',
+  conversationId: 'conv_1',
+  tier: 'Fast',
+  inputTokens: 1,
+  outputTokens: 1,
+  querySummary: '',
+};
 
 /** The ledgers with a database of their own, without the service, at a time that the test sets. */
 export async function compose(now: number): Promise<Composition> {

@@ -2,23 +2,14 @@ import type { Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import type { Operation, Usage } from '../src/domain/operations.ts';
+import type { Operation } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { addLedger, loadStatements } from '../src/store/load.ts';
-import { type Composition, compose } from './compose.ts';
+import { type Composition, compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
 const start = Date.UTC(2026, 0, 15);
 const deadline = start + 300_000;
-const usage: Usage = {
-  agentId: 'agt_1',
-  agentName: 'Sales',
-  conversationId: 'conv_1',
-  tier: 'Fast',
-  inputTokens: 1,
-  outputTokens: 1,
-  querySummary: '',
-};
 
 let credits: Composition;
 let other: Client;

@@ -2,10 +2,10 @@ import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { HOLD_GRACE_MS } from '../src/domain/holds.ts';
-import type { Operation, Usage } from '../src/domain/operations.ts';
+import type { Operation } from '../src/domain/operations.ts';
 import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
-import { type Composition, compose } from './compose.ts';
+import { type Composition, compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
 const january = Date.UTC(2026, 0, 31, 23, 50);
@@ -13,15 +13,6 @@ const february = Date.UTC(2026, 1, 1, 0, 10);
 const users = 450;
 const large: Tenant = { organizationId: 'org_large', environment: 'live' };
 const small: Tenant = { organizationId: 'org_small', environment: 'live' };
-const usage: Usage = {
-  agentId: 'agt_1',
-  agentName: 'Sales',
-  conversationId: 'conv_1',
-  tier: 'Fast',
-  inputTokens: 1,
-  outputTokens: 1,
-  querySummary: '',
-};
 
 let credits: Composition;
 

@@ -1,11 +1,11 @@
 import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Operation, Usage } from '../src/domain/operations.ts';
+import type { Operation } from '../src/domain/operations.ts';
 import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
 import type { Ledgers } from '../src/ledger/ledgers.ts';
-import { type Composition, compose } from './compose.ts';
+import { type Composition, compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
 const runs = Number(process.env['STORE_RUNS'] ?? 15);
@@ -46,15 +46,6 @@ test(
 test('the largest limit is carried over, held and charged', async () => {
   const tenant: Tenant = { organizationId: 'org_top', environment: 'live' };
   const top = 2_000_000_000;
-  const usage: Usage = {
-    agentId: 'agt_1',
-    agentName: 'Sales',
-    conversationId: 'conv_1',
-    tier: 'Fast',
-    inputTokens: 1,
-    outputTokens: 1,
-    querySummary: '',
-  };
   const { ledgers, clock } = credits;
   clock.now = START;
   await ledgers.commit(tenant, [
