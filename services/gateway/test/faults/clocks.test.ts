@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, operatorService } from '@agent-service/contracts';
-import { type ClockShifts, clockShifts, type LoadSample, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
+import { type ClockShifts, clockShifts, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { explainFailures } from './expectations.ts';
 import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
@@ -40,22 +39,6 @@ async function ask(gateway: string, marker: string): Promise<void> {
     body: JSON.stringify({ message: `Question ${marker}` }),
   });
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-}
-
-/** Failures of whole batches are logged without the ids of requests. */
-const batchFailure = /"event":"(hold_failed|accepting_failed|inserting_failed|explaining_failed|items_failed)"/;
-
-/** The failures, each with what the processes logged of its request and of batches: the reason of a refusal is nowhere else. */
-function explain(samples: readonly LoadSample[]): string[] {
-  const folder = join(world.system.dataDir, 'logs');
-  return summarize(samples).failures.map((failure) => {
-    const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? failure;
-    const lines = readdirSync(folder).flatMap((file) => {
-      const logged = readFileSync(join(folder, file), 'utf8').split('\n');
-      return logged.filter((line) => line.includes(requestId) || batchFailure.test(line)).map((line) => `${file}: ${line}`);
-    });
-    return [failure, ...lines].join('\n');
-  });
 }
 
 function shift(name: string, aheadMs: number): void {
@@ -143,7 +126,7 @@ test.each([
       await pause(100);
     }
     await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
-    expect(explain(await load.stop())).toEqual([]);
+    expect(explainFailures(world, summarize(await load.stop()).failures)).toEqual([]);
     expect([...world.modelRequests.values()].filter((times) => times > 1)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
@@ -161,7 +144,7 @@ test.each([
     expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
     for (const name of skewed) shift(name, 0);
     await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
-    expect(explain(await load.stop())).toEqual([]);
+    expect(explainFailures(world, summarize(await load.stop()).failures)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
     expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
