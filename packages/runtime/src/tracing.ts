@@ -22,6 +22,8 @@ export type SpanEnd<T> = { readonly result: T } | { readonly cause: unknown };
 export interface SpanDescription {
   readonly attributes: Attributes;
   readonly isFailed: boolean;
+  /** The attribute of a span that has failed, and of no other. */
+  readonly errorType?: string | undefined;
 }
 
 type DescribeSpan<T> = (end: SpanEnd<T>) => SpanDescription;
@@ -36,20 +38,20 @@ export async function inSpan<T>(
 ): Promise<T> {
   if (!recording) return work();
   const span = tracer.startSpan(name, { kind }, parent);
-  try {
-    const result = await context.with(trace.setSpan(parent, span), work);
-    endSpan(span, describe({ result }));
-    return result;
-  } catch (cause) {
-    endSpan(span, describe({ cause }));
-    throw cause;
-  }
+  const end: SpanEnd<T> = await context.with(trace.setSpan(parent, span), work).then(
+    (result) => ({ result }),
+    (cause: unknown) => ({ cause }),
+  );
+  endSpan(span, describe(end));
+  if ('cause' in end) throw end.cause;
+  return end.result;
 }
 
 const describeThrow = (end: SpanEnd<unknown>): SpanDescription => ({ attributes: {}, isFailed: 'cause' in end });
 
-function endSpan(span: Span, { attributes, isFailed }: SpanDescription): void {
+function endSpan(span: Span, { attributes, isFailed, errorType }: SpanDescription): void {
   span.setAttributes(attributes);
+  if (isFailed && errorType !== undefined) span.setAttribute('error.type', errorType);
   if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end();
 }

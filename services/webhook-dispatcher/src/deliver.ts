@@ -93,14 +93,11 @@ function describeAttempt(deliveryId: string, { url, eventId, attempt }: BegunAtt
   };
   if ('cause' in end) return { attributes, isFailed: true };
   const { result } = end;
-  if (result.kind !== 'answered') {
-    const errorType = result.kind === 'unanswered' ? result.reason : result.kind;
-    return { attributes: { ...attributes, 'error.type': errorType }, isFailed: true };
-  }
+  if (result.kind !== 'answered')
+    return { attributes, isFailed: true, errorType: result.kind === 'unanswered' ? result.reason : result.kind };
   const answered = { ...attributes, 'http.response.status_code': result.status };
   // A redirect is not followed, so it fails the delivery as well.
-  const isFailed = result.status >= 300;
-  return { attributes: isFailed ? { ...answered, 'error.type': String(result.status) } : answered, isFailed };
+  return { attributes: answered, isFailed: result.status >= 300, errorType: String(result.status) };
 }
 
 function labelOf(outcome: AttemptOutcome): string {

@@ -12,7 +12,7 @@ import { type CallContext, currentCall } from './call-context.ts';
 import { checkReplica } from './health.ts';
 import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
-import { describeSent, spanName } from './spans.ts';
+import { describeSent, spanNameOf } from './spans.ts';
 import { channelOptions, clientCredentials } from './transport.ts';
 import { startUnaryCall } from './unary-call.ts';
 import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, isLate, text, writeIdempotency } from './wire.ts';
@@ -28,6 +28,7 @@ interface ClientOptions {
 }
 
 interface Method extends Pick<MethodDefinition<object, object>, 'path' | 'requestSerialize' | 'responseDeserialize'> {
+  readonly spanName: string;
   readonly isRead: boolean;
   readonly isRepeatable: boolean;
 }
@@ -55,7 +56,14 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
 
   const call = (methodName: string, definition: MethodDefinition<object, object>) => {
     const { path, requestSerialize, responseDeserialize } = definition;
-    const method = { path, requestSerialize, responseDeserialize, isRead: isRead(definition), isRepeatable: isRepeatable(definition) };
+    const method = {
+      path,
+      requestSerialize,
+      responseDeserialize,
+      spanName: spanNameOf(path),
+      isRead: isRead(definition),
+      isRepeatable: isRepeatable(definition),
+    };
     const maxTimeMs = timeoutOf(name, methodName);
     return (request: object, { timeoutMs = maxTimeMs, waitAt }: CallOptions = {}) => unary(calling, method, request, { timeoutMs, waitAt });
   };
@@ -127,7 +135,7 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
     };
     return method.isRepeatable && waitAt === undefined ? callWithFailover(call) : callOnce(call);
   };
-  return inStepSpan(spanName(method.path), run, (end) => describeSent(method.path, end));
+  return inStepSpan(method.spanName, run, (end) => describeSent(method.spanName, end));
 }
 
 interface Sending {

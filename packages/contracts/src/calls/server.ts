@@ -16,7 +16,7 @@ import { CallAges } from './call-ages.ts';
 import { withCall } from './call-context.ts';
 import { serveHealth } from './health.ts';
 import type { ServerConfig } from './settings.ts';
-import { describeServed, spanName } from './spans.ts';
+import { describeServed, spanNameOf } from './spans.ts';
 import { serverCredentials, serverOptions } from './transport.ts';
 import { headers, idempotencyText, LateCallError, readIdempotency, staleCallError, text, toGrpcError } from './wire.ts';
 
@@ -37,6 +37,7 @@ interface Observer {
 interface Method {
   name: string;
   path: string;
+  spanName: string;
   isRead: boolean;
   isRepeatable: boolean;
   rpc: Rpc<object, object>;
@@ -90,6 +91,7 @@ function handlersOf(
     const method: Method = {
       name,
       path: definition.path,
+      spanName: spanNameOf(definition.path),
       isRead: isRead(definition),
       isRepeatable: isRepeatable(definition),
       rpc,
@@ -129,7 +131,7 @@ function handler(method: Method, checks: CallChecks, observer: Observer): Handle
 }
 
 async function handleCall(method: Method, grpc: IncomingCall<Received>, requestId: string, checks: CallChecks) {
-  const { path, isRead, rpc } = method;
+  const { spanName, isRead, rpc } = method;
   const signed = { caller: text(grpc.metadata, headers.caller) ?? '', voucher: text(grpc.metadata, headers.voucher) ?? '' };
   const caller = callerOf(method, grpc, { ...signed, requestId }, checks);
   enforce(rpc.allow, caller);
@@ -143,10 +145,10 @@ async function handleCall(method: Method, grpc: IncomingCall<Received>, requestI
   const readTraceparent = () => text(grpc.metadata, headers.traceparent);
   const response = await withCall(call, () =>
     inRequestSpan(
-      spanName(path),
+      spanName,
       readTraceparent,
       () => rpc.handle(grpc.request.message, call),
-      (end) => describeServed(path, requestId, end),
+      (end) => describeServed(spanName, requestId, end),
     ),
   );
   return { response, call };

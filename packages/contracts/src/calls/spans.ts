@@ -13,21 +13,20 @@ const serverFailures: ReadonlySet<status> = new Set([
 ]);
 
 /** `package.Service/Method`. A path has a slash before that. */
-export const spanName = (path: string): string => path.slice(1);
+export const spanNameOf = (path: string): string => path.slice(1);
 
 /** The span of a call that was received. */
-export function describeServed(path: string, requestId: string, end: SpanEnd<unknown>): SpanDescription {
-  const { attributes, isFailed } = describe(path, end, (code) => serverFailures.has(code));
-  return { attributes: { ...attributes, 'agent_service.request_id': requestId }, isFailed };
+export function describeServed(name: string, requestId: string, end: SpanEnd<unknown>): SpanDescription {
+  const described = describe(name, end, (code) => serverFailures.has(code));
+  return { ...described, attributes: { ...described.attributes, 'agent_service.request_id': requestId } };
 }
 
 /** The span of a call that was sent. For its client each code but OK is a failure. */
-export const describeSent = (path: string, end: SpanEnd<unknown>): SpanDescription => describe(path, end, (code) => code !== status.OK);
+export const describeSent = (name: string, end: SpanEnd<unknown>): SpanDescription => describe(name, end, (code) => code !== status.OK);
 
-function describe(path: string, end: SpanEnd<unknown>, isFailure: (code: status) => boolean): SpanDescription {
+function describe(name: string, end: SpanEnd<unknown>, isFailure: (code: status) => boolean): SpanDescription {
   const error = 'cause' in end ? ServiceError.from(end.cause) : undefined;
   const code = error?.definition.grpc ?? status.OK;
-  const isFailed = isFailure(code);
-  const rpc = { 'rpc.system.name': 'grpc', 'rpc.method': spanName(path), 'rpc.status_code': status[code] };
-  return { attributes: isFailed && error ? { ...rpc, 'error.type': error.code } : rpc, isFailed };
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': name, 'rpc.status_code': status[code] };
+  return { attributes, isFailed: isFailure(code), errorType: error?.code };
 }

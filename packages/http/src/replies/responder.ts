@@ -51,7 +51,7 @@ function describeSpan(exchange: Exchange, end: SpanEnd<Outcome>): SpanDescriptio
   const { status, error, cut = exchange.abandoned } = end.result;
   const isFailed = status === 500 || (!cut && (status >= 500 || (error !== undefined && error.definition.http >= 500)));
   const reported = { ...attributes, 'http.response.status_code': cut ? abandonedStatus : status };
-  return { attributes: isFailed ? { ...reported, 'error.type': error?.code ?? String(status) } : reported, isFailed };
+  return { attributes: reported, isFailed, errorType: error?.code ?? String(status) };
 }
 
 /** The head of a stream is already written when it fails, so its connection is closed. */
