@@ -19,7 +19,7 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
-import { config } from './config.ts';
+import { config, everyMethod } from './served.ts';
 
 const principal: Principal = {
   organizationId: 'org_a',
@@ -37,8 +37,7 @@ let cancelled: Promise<void>;
 
 /** A peer that shows what arrives; methods that are not looked at answer empty. */
 function peerImplementation(): Implementation<'identity'> {
-  const names = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
-  const rest = Object.fromEntries(names.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));
+  const rest = everyMethod('identity', () => ({ allow: services('gateway'), handle: async () => ({}) }));
   const noticed = Promise.withResolvers<void>();
   cancelled = noticed.promise;
   const visible: Partial<Implementation<'identity'>> = {

@@ -2,9 +2,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { loadService } from '../src/catalogue.ts';
 import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
-import { config } from './config.ts';
+import { config, everyMethod } from './served.ts';
 
 /** A replica behind a proxy that can stop passing anything on, as a frozen process does, with its connections open. */
 interface TestReplica {
@@ -19,12 +18,11 @@ interface TestReplica {
 
 async function replica(): Promise<TestReplica> {
   const calls: string[] = [];
-  const names = Object.keys(loadService('credits')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
   const note = (name: string) => async () => {
     calls.push(name);
     return {};
   };
-  const implementation = Object.fromEntries(names.map((name) => [name, { allow: services('agents', 'gateway'), handle: note(name) }]));
+  const implementation = everyMethod('credits', (name) => ({ allow: services('agents', 'gateway'), handle: note(name) }));
   const running: RunningProcess<number> = await createProcess('replica', config, (process) =>
     serve(process, config as never, 'credits', implementation as unknown as Implementation<'credits'>),
   );

@@ -2,7 +2,6 @@ import { createLogger, createProcess } from '@agent-service/runtime';
 import { startExporter } from '@agent-service/runtime/tracing-sdk';
 import { spanCollector } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { loadService } from '../src/catalogue.ts';
 import {
   type ClientConfig,
   createClient,
@@ -13,10 +12,9 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
-import { config } from './config.ts';
+import { config, everyMethod } from './served.ts';
 
-const methodNames = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
-const rest = Object.fromEntries(methodNames.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));
+const rest = everyMethod('identity', () => ({ allow: services('gateway'), handle: async () => ({}) }));
 
 /** Answers `ok`, and fails with the code that the id of the user names. */
 const getUser: Implementation<'identity'>['getUser'] = {

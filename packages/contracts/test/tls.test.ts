@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestCertificate, testCertificate, testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { loadService } from '../src/catalogue.ts';
 import { type ClientConfig, createClient, type Implementation, operators, serve } from '../src/index.ts';
+import { everyMethod } from './served.ts';
 
 const secret = { SERVICE_SECRET: ['a-service-secret-that-is-long-enough'] };
 let tls: { GRPC_TLS_CERT_FILE: string; GRPC_TLS_KEY_FILE: string; GRPC_TLS_CA_FILE: string };
@@ -34,8 +34,7 @@ async function writeCertificate({ cert, key }: TestCertificate) {
 function startPeer(files: ClientConfig, port = 0): Promise<RunningProcess<number>> {
   // Beyond this machine, which plain text would not be allowed.
   const config = { ...secret, ...files, HOST: '0.0.0.0', GRPC_PORT: port, OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 };
-  const names = Object.keys(loadService('identity')).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
-  const methods = Object.fromEntries(names.map((name) => [name, { allow: operators, handle: async () => ({}) }]));
+  const methods = everyMethod('identity', () => ({ allow: operators, handle: async () => ({}) }));
   return createProcess('peer', config as never, (process) =>
     serve(process, config as never, 'identity', methods as unknown as Implementation<'identity'>),
   );

@@ -22,6 +22,15 @@ async function runPending(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** A sweep that waits for room in the queue, and whether it has it. */
+function watchRoom(queue: RetryQueue<Item>) {
+  let isThere = false;
+  const waiting = queue.whenRoom().then(() => {
+    isThere = true;
+  });
+  return { waiting, hasRoom: () => isThere };
+}
+
 /** A queue whose run is done for the items that `isDone` accepts, with the ids of each run. */
 function createQueue(isDone: (item: Item) => boolean | Error | Promise<boolean>, maxSwept?: number) {
   const runs: string[][] = [];
@@ -144,16 +153,13 @@ test('a sweep waits while the queue is full, and goes on when an item is done', 
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const { queue, finish } = createQueue(() => promise, 20);
   queue.addFromSweep(items('a', 20));
-  let hasRoom = false;
-  const waiting = queue.whenRoom().then(() => {
-    hasRoom = true;
-  });
+  const { waiting, hasRoom } = watchRoom(queue);
   await jest.advanceTimersByTimeAsync(500);
-  expect(hasRoom).toBe(false);
+  expect(hasRoom()).toBe(false);
   resolve(true);
   await jest.advanceTimersByTimeAsync(0);
   await Promise.all([waiting, finish()]);
-  expect(hasRoom).toBe(true);
+  expect(hasRoom()).toBe(true);
 });
 
 test('a sweep passes over pages of stuck tenants to those behind them, a bounded number at a time', async () => {
@@ -200,12 +206,9 @@ test('tenants that became stuck with many items fill the queue to twice its size
   await jest.advanceTimersByTimeAsync(1_001);
   queue.addFromSweep(items('b', 20));
   await jest.advanceTimersByTimeAsync(1_001);
-  let hasRoom = false;
-  const waiting = queue.whenRoom().then(() => {
-    hasRoom = true;
-  });
+  const { waiting, hasRoom } = watchRoom(queue);
   await jest.advanceTimersByTimeAsync(500);
-  expect(hasRoom).toBe(false);
+  expect(hasRoom()).toBe(false);
   resolve(true);
   await jest.advanceTimersByTimeAsync(0);
   await Promise.all([waiting, finish()]);

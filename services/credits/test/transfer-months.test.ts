@@ -4,11 +4,10 @@ import { testDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { readCreditsConfig } from '../src/config.ts';
-import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { settingsFor } from './boot.ts';
-import { compose } from './compose.ts';
+import { compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
 test('a table of transfers with rows becomes a partition, and the next month gets its own', async () => {
@@ -68,15 +67,6 @@ const months = 3;
 /** LONG_LEDGER=300000 settles so many holds in each month. */
 const holdsAMonth = Number(process.env['LONG_LEDGER'] ?? 1_500);
 const january = Date.UTC(2026, 0, 10);
-const usage: Usage = {
-  agentId: 'agt_1',
-  agentName: 'Sales',
-  conversationId: 'conv_1',
-  tier: 'Fast',
-  inputTokens: 1,
-  outputTokens: 1,
-  querySummary: '',
-};
 
 test(
   'past months are verified once, and a full verification finds later changes in them',

@@ -1,3 +1,4 @@
+import { randomFrom } from '@agent-service/testkit/random';
 import { catalogNames, quoted } from './catalog-names.ts';
 
 /** The number of generated statements: ATTACK_STATEMENTS is an option of the long form. */
@@ -10,17 +11,11 @@ interface Draw {
   one<T>(items: readonly T[]): T;
 }
 
-/** The generator mulberry32. */
+const numbers = 2 ** 32;
+
 export function createDraw(seed: number): Draw {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return { below, chance: (share) => next() < share, one: <T>(items: readonly T[]) => items[below(items.length)] as T };
+  const { below, pick } = randomFrom(seed);
+  return { below, chance: (share) => below(numbers) < share * numbers, one: pick };
 }
 
 interface GeneratorOptions {
