@@ -18,7 +18,7 @@ export interface Composition {
   stop(): Promise<void>;
 }
 
-/** What a settled answer used, where a test does not care. */
+/** The usage of a settled answer, where a test does not care. */
 export const usage: Usage = {
   agentId: 'agt_1',
   agentName: 'Sales',

@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Json, type PagesWorld, settle, sharedPaths, signIn, type Visit } from './world.ts';
+import { visitForEach } from './visit-for-each.ts';
+import { type Json, type PagesWorld, settle, signIn, type Visit } from './world.ts';
 
 /** Two users at once, lost replies and slow ones. */
 export const testChanges = (started: () => PagesWorld) =>
@@ -9,17 +10,8 @@ export const testChanges = (started: () => PagesWorld) =>
     let paths: Record<string, string>;
     let visit: Visit;
     let page: Page;
-    beforeAll(async () => {
-      world = started();
-      paths = await sharedPaths(world);
-    });
-    beforeEach(async () => {
-      visit = await world.visit();
-      page = visit.page;
-    });
-    afterEach(async () => {
-      expect(visit.problems).toEqual([]);
-      await visit.close();
+    visitForEach(started, (opened) => {
+      ({ world, paths, visit, page } = opened);
     });
 
     const read = async (...request: Parameters<PagesWorld['call']>) => JSON.parse((await world.call(...request)).text).data;

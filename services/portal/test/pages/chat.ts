@@ -1,7 +1,8 @@
 import { until } from '@agent-service/testkit';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
-import { type Json, type PagesWorld, rewrite, settle, sharedPaths, type Visit } from './world.ts';
+import { visitForEach } from './visit-for-each.ts';
+import { type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
 
 const stream = /\/messages\/stream$/;
 const listOfMessages = /\/conversations\/[^/]+\/messages\?/;
@@ -36,17 +37,8 @@ export const testChat = (started: () => PagesWorld) =>
     let paths: Record<string, string>;
     let visit: Visit;
     let page: Page;
-    beforeAll(async () => {
-      world = started();
-      paths = await sharedPaths(world);
-    });
-    beforeEach(async () => {
-      visit = await world.visit();
-      page = visit.page;
-    });
-    afterEach(async () => {
-      expect(visit.problems).toEqual([]);
-      await visit.close();
+    visitForEach(started, (opened) => {
+      ({ world, paths, visit, page } = opened);
     });
 
     const box = () => page.getByRole('textbox', { name: 'Message' });

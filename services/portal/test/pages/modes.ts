@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { type PagesWorld, settle, sharedPaths, signIn, type Visit } from './world.ts';
+import { visitForEach } from './visit-for-each.ts';
+import { type PagesWorld, settle, signIn, type Visit } from './world.ts';
 
 interface PageGlobals {
   getComputedStyle(element: unknown): { getPropertyValue(name: string): string };
@@ -13,17 +14,8 @@ export const testModes = (started: () => PagesWorld) =>
     let paths: Record<string, string>;
     let visit: Visit;
     let page: Page;
-    beforeAll(async () => {
-      world = started();
-      paths = await sharedPaths(world);
-    });
-    beforeEach(async () => {
-      visit = await world.visit();
-      page = visit.page;
-    });
-    afterEach(async () => {
-      expect(visit.problems).toEqual([]);
-      await visit.close();
+    visitForEach(started, (opened) => {
+      ({ world, paths, visit, page } = opened);
     });
 
     const styleOf = (locator: Locator, name: string) =>
