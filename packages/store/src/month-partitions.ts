@@ -27,7 +27,8 @@ export function createMonthPartitions(store: Store, table: string, { before, aft
   const known = new Set<number>();
   async function make(month: number): Promise<void> {
     if (known.has(month)) return;
-    await store.transaction(({ sql }) => makePartition(sql, table, month, fillfactor));
+    // Without the lock, which a process may hold that was frozen: as a rule the partition exists, and a start must not wait for it.
+    if (!(await exists(store.sql, table, month))) await store.transaction(({ sql }) => makePartition(sql, table, month, fillfactor));
     known.add(month);
   }
   return {
@@ -54,17 +55,23 @@ const children = `pg_inherits join pg_class child on child.oid = inhrelid where 
 /** The exclusive end of a partition. */
 const end = `substring(${bound} from 'TO \\(''([^'']+)''\\)')::timestamptz`;
 
-/** Creates the table first and attaches it, because `create table ... partition of` would block all writers while it waits for them. */
-async function makePartition(sql: Sql, table: string, month: number, fillfactor: number): Promise<void> {
-  const name = `${table}_${startOfMonth(month).slice(0, 7).replace('-', '_')}`;
-  await sql('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} partition`]);
-  // A table that was partitioned later has a first partition with all older rows.
-  const [existing] = await sql(
+const nameOf = (table: string, month: number): string => `${table}_${startOfMonth(month).slice(0, 7).replace('-', '_')}`;
+
+/** A table that was partitioned later has a first partition with all older rows. */
+async function exists(sql: Sql, table: string, month: number): Promise<boolean> {
+  const rows = await sql(
     `select 1 from ${children} and (inhrelid = to_regclass($2)
        or (${bound} like 'FOR VALUES FROM (MINVALUE)%' and ${end} > $3::timestamptz))`,
-    [table, name, startOfMonth(month)],
+    [table, nameOf(table, month), startOfMonth(month)],
   );
-  if (existing) return;
+  return rows.length > 0;
+}
+
+/** Creates the table first and attaches it, because `create table ... partition of` would block all writers while it waits for them. */
+async function makePartition(sql: Sql, table: string, month: number, fillfactor: number): Promise<void> {
+  const name = nameOf(table, month);
+  await sql('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} partition`]);
+  if (await exists(sql, table, month)) return;
   await sql(`create table ${name} (like ${table} including all) with (fillfactor = ${fillfactor})`);
   await sql(`alter table ${table} attach partition ${name} for values from ('${startOfMonth(month)}') to ('${startOfMonth(month + 1)}')`);
 }

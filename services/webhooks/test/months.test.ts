@@ -188,6 +188,17 @@ test('events are received while the partition of the next month cannot be create
   expect((await listedOf(id)).events.toSorted()).toEqual(['evt_november', 'evt_october']);
 });
 
+test('a process that starts does not wait for one that was frozen while it made the same partitions', async () => {
+  at('2025-12-10T00:00:00Z');
+  await months.ensure(clock);
+  const frozen = new Client({ connectionString: database.url });
+  await frozen.connect();
+  for (const name of await partitions()) await frozen.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${name} partition`]);
+  await createMonths(past.started)
+    .ensure(clock)
+    .finally(() => frozen.end());
+});
+
 test('a process whose clock is ahead removes only what has expired by the clock of the database', async () => {
   const now = Date.now();
   await months.ensure(now);
