@@ -118,7 +118,7 @@ test('a tenant whose statements exceed their time holds at most one thread, and 
   gate.prepare();
   expect(await until(() => ready() === 2, 30_000, 10)).toBe(true);
   const attacker = gate.of('attacker');
-  const attacks = Promise.allSettled(Array.from({ length: 3 }, () => attacker.pass('loop', scope)));
+  const attacks = Promise.allSettled(Array.from({ length: 3 }, () => attacker.pass('sleep', scope)));
   // All three want a thread from the beginning.
   expect((await countUndisturbed(gate, lost, attacks))[0]).toBeGreaterThan(0);
   expect(lost).toEqual(Array(3).fill('timeout'));
@@ -130,8 +130,8 @@ test('a tenant whose statements exceed their time holds at most one thread, and 
 test('costly tenants share one thread, and the statements of other tenants continue', async () => {
   const { gate, lost } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
   const attackers = Array.from({ length: 4 }, (_, number) => gate.of(`attacker ${number}`));
-  await Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
-  const attacks = Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
+  await Promise.allSettled(attackers.map((attacker) => attacker.pass('sleep', scope)));
+  const attacks = Promise.allSettled(attackers.map((attacker) => attacker.pass('sleep', scope)));
   const undisturbed = await countUndisturbed(gate, lost, attacks);
   expect(undisturbed.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(8);
   expect(lost).toEqual(Array(8).fill('timeout'));
@@ -193,7 +193,7 @@ test('the gate is unready while no thread can be started, and recovers by itself
 test('a waiting statement ends when its caller cancels, and all waiting statements end with the gate', async () => {
   const { gate } = gateOf({ threads: 1, limitMs: 2_000, entry: hostile });
   const leaving = new AbortController();
-  const first = gate.of('attacker').pass('loop', scope);
+  const first = gate.of('attacker').pass('sleep', scope);
   const left = gate.of('one').pass(honest, scope, leaving.signal);
   const stays = gate.of('other').pass(honest, scope);
   leaving.abort(new Error('the caller has left'));

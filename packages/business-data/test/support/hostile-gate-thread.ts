@@ -6,6 +6,10 @@ const faults: Readonly<Record<string, () => void>> = {
   loop() {
     for (;;);
   },
+  /** As long as `loop`, and leaves the processor to the other suites. */
+  sleep() {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
   'allocate numbers'() {
     for (const values: number[][] = []; ; ) values.push(Array.from({ length: 1_000 }, (_, index) => index + 0.5));
   },
