@@ -3,7 +3,7 @@ import { type OwnRedis, ownRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import jwt from 'jsonwebtoken';
-import { startWorld, type World } from './world.ts';
+import { keepBusy, startWorld, type World } from './world.ts';
 
 let redis: OwnRedis;
 let world: World;
@@ -37,25 +37,13 @@ async function tokenOf(key: string): Promise<string> {
   return answer.json<{ data: { access_token: string } }>().data.access_token;
 }
 
-/** Calls every gateway until it is stopped, so that their leases stay fresh. */
-function keepBusy(tokens: string[]): () => Promise<void> {
-  let busy = true;
-  const loop = (async () => {
-    while (busy) await Promise.all(tokens.map(verdicts));
-  })();
-  return async () => {
-    busy = false;
-    await loop;
-  };
-}
-
 /** Expects that the key and its token are accepted until the DELETE, and refused after its response. */
 async function revokeUnderLoad(): Promise<void> {
   const { id, key } = await world.makeKey(world.ours, 'live');
   const token = await tokenOf(key);
   expect(await verdicts(key)).toEqual([200, 200]);
   expect(await verdicts(token)).toEqual([200, 200]);
-  const rest = keepBusy([key, token]);
+  const rest = keepBusy(() => Promise.all([key, token].map(verdicts)));
   const answer = await world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
   const after = await Promise.all([verdicts(key), verdicts(token)]);
   await rest();
@@ -89,7 +77,7 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
   test('a second DELETE succeeds too, and waits as the first does', async () => {
     const { id, key } = await world.makeKey(world.ours, 'live');
     const remove = () => world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
-    const rest = keepBusy([key]);
+    const rest = keepBusy(() => verdicts(key));
     const [first, second] = await Promise.all([remove(), remove()]);
     const after = await verdicts(key);
     await rest();
@@ -117,7 +105,7 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
       world.operator.createUser({ name: 'Leaver', email: 'leaver@ours.example', role: 'member' }),
     );
     const issued = await world.operator.createKey({ organizationId: world.ours.id, userId: user?.id ?? '', environment: 'test' });
-    const rest = keepBusy([issued.apiKey]);
+    const rest = keepBusy(() => verdicts(issued.apiKey));
     const answer = await world.call(world.ours.keys.live, {
       method: 'PATCH',
       path: `/v1/users/${user?.id}`,
@@ -146,7 +134,7 @@ describe('a compromised signing key', () => {
     const kid = kidOf(token);
     expect(await verdicts(token)).toEqual([200, 200]);
     for (const kids of await publishedKids()) expect(kids).toContain(kid);
-    const rest = keepBusy([token]);
+    const rest = keepBusy(() => verdicts(token));
     const { signingKid } = await world.operator.revokeSigningKey({ kid });
     const after = await verdicts(token);
     const published = await publishedKids();

@@ -4,7 +4,7 @@ import type { SentRequest } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../../src/routes/index.ts';
 import { makeIds, validRequest } from './requests.ts';
-import { shareWorld, type World } from './world.ts';
+import { keepBusy, shareWorld, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -55,18 +55,6 @@ function askAsApplication(client: { clientId: string; clientSecret: string }, sc
   };
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   return world.call(undefined, { method: 'POST', path: '/v1/auth/oauth/token', headers, body: new URLSearchParams(form).toString() });
-}
-
-/** Keeps the leases of these tokens fresh on every gateway. */
-function keepBusy(tokens: string[]): () => Promise<void> {
-  let busy = true;
-  const loop = (async () => {
-    while (busy) await Promise.all(tokens.map((token) => onEveryGateway(token, { method: 'GET', path: '/v1/users' })));
-  })();
-  return async () => {
-    busy = false;
-    await loop;
-  };
 }
 
 const scopeRefused = '403 insufficient_scope';
@@ -248,9 +236,10 @@ describe('a change of role', () => {
       ['200', '200'],
       ['200', '200'],
     ]);
-    const rest = keepBusy([key, token]);
+    const callAll = () => Promise.all([key, token].map((each) => onEveryGateway(each, users)));
+    const rest = keepBusy(callAll);
     const demoted = await outcome(world.ours.keys.live, patch(userId, { role: 'member' }));
-    const after = await Promise.all([key, token].map((each) => onEveryGateway(each, users)));
+    const after = await callAll();
     await rest();
     expect(demoted).toBe('200');
     expect(after).toEqual([

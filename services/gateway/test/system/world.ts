@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import type { LocalOptions } from '@agent-service/local/system/system';
 import {
@@ -58,6 +59,21 @@ export const webhookUrl = 'https://127.0.0.1:9/made';
 /** Creates a webhook for an event that does not occur in these suites. */
 export async function makeWebhook(call: World['call'], key: string): Promise<string> {
   return (await furnish<{ id: string }>(call, key, 'POST', '/v1/webhooks', { url: webhookUrl, events: ['credits.low_balance'] })).id;
+}
+
+/** Repeats the calls until it is stopped, so that the leases of their tokens stay fresh, and leaves the processor to the other suites in between. */
+export function keepBusy(callAll: () => Promise<unknown>): () => Promise<void> {
+  let busy = true;
+  const loop = (async () => {
+    while (busy) {
+      await callAll();
+      await pause(20);
+    }
+  })();
+  return async () => {
+    busy = false;
+    await loop;
+  };
 }
 
 /** The settings of a world with webhooks whose URLs may be on this machine. */
