@@ -8,7 +8,7 @@ import { faultsOf, query } from './verification.ts';
 
 const rounds = Number(process.env['FAULT_ROUNDS'] ?? 2);
 const killsARound = 2;
-const callers = 60;
+const callers = 30;
 const issued = 10_000_000;
 
 let database: TestDatabase;

@@ -14,7 +14,7 @@ const callers = 40;
 const afterFaultsMs = 60_000;
 const longForm = process.env['FAULT_SECONDS'] !== undefined;
 /** Before a caller sends its next message. Without it most of the load is refusals over the organization's limit. */
-const pauseMs = longForm ? 0 : 100;
+const pauseMs = longForm ? 0 : 300;
 /** Deadline, grace, and the round of the sweep. */
 const overdueMs = 150_000;
 const { tenant, principal, fund, activeAgent } = tenantOf('org_faults');

@@ -166,6 +166,6 @@ export async function untilValue<T>(look: () => T | Promise<T>, holds: (value: T
     const value = await look();
     if (holds(value)) return value;
     if (performance.now() > end) throw new Error(`the condition never held; last value: ${JSON.stringify(value)}`);
-    await pause(10);
+    await pause(25);
   }
 }
