@@ -56,6 +56,13 @@ async function faultsOf(names: readonly string[]): Promise<string[][]> {
   return await Promise.all(reports);
 }
 
+/** Resolves when each of the processes reports these faults and no others. */
+const untilFaults = (names: readonly string[], faults: readonly string[]) =>
+  until(`${names} report [${faults}]`, async () => {
+    expect(await faultsOf(names)).toEqual(names.map(() => faults));
+    return true;
+  });
+
 /** Restarts the process; its next run has the wrong clock from its first instruction. */
 async function restartWith(name: string, aheadMs: number): Promise<void> {
   shift(name, aheadMs);
@@ -108,7 +115,7 @@ test.each([
     : []),
 ])(
   'a replica of each service whose clock is set $what ahead does no harm',
-  async ({ what, aheadMs, isReady }) => {
+  async ({ aheadMs, isReady }) => {
     const marker = (index: number) => `q-${1_000 + skewed.length + Math.abs(aheadMs % 997)}-${index}${aheadMs < 0 ? '1' : '0'}`;
     // A gateway that is not ready gets no requests from outside, but it answers those that it receives.
     const load = steadyLoad(perSecond, (index) => ask(world.gateways[index % 2] as string, marker(index)));
@@ -118,14 +125,15 @@ test.each([
       await pause(100);
     }
     await pause(shiftedMs);
-    expect({ what, faults: await faultsOf(skewed) }).toEqual({ what, faults: skewed.map(() => (isReady ? [] : ['clock'])) });
-    expect(await faultsOf(['identity', 'credits', 'agents', 'answer-worker', 'gateway'])).toEqual([[], [], [], [], []]);
+    // On a busy machine a process may report for a moment that a service does not answer.
+    await untilFaults(skewed, isReady ? [] : ['clock']);
+    await untilFaults(['identity', 'credits', 'agents', 'answer-worker', 'gateway'], []);
     await expectRevocationAtOnce();
     for (const name of skewed) {
       shift(name, 0);
       await pause(100);
     }
-    await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
+    await untilFaults(skewed, []);
     expect(explainFailures(world, summarize(await load.stop()).failures)).toEqual([]);
     expect([...world.modelRequests.values()].filter((times) => times > 1)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
@@ -141,9 +149,9 @@ test.each([
     // Requests go to the first gateway: the second one restarts.
     const load = steadyLoad(perSecond, (index) => ask(world.gateways[0] as string, `q-9000-${index}`));
     await Promise.all(skewed.map((name) => restartWith(name, 40 * day)));
-    expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
+    await untilFaults(skewed, ['clock']);
     for (const name of skewed) shift(name, 0);
-    await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
+    await untilFaults(skewed, []);
     expect(explainFailures(world, summarize(await load.stop()).failures)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
