@@ -24,6 +24,7 @@ export { eventTopic, openEventRelay, writeEvents } from './outbox/events.ts';
 export { deadLettersTable, type OutboxMessage, outboxMethods, outboxTable, writeOutbox } from './outbox/outbox.ts';
 export { type Relay, type RelayOptions, startRelay } from './outbox/relay.ts';
 export { databaseUrl } from './servers/database-url.ts';
+export { waitForDatabase } from './servers/primary.ts';
 export { classifyDatabaseFailure, isoTime, isViolation, type Parameters, parameters, type Sql } from './sql.ts';
 export type { Transaction } from './store.ts';
 export { databaseSettings, openStore, type Store } from './store.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { createProcess, type Logger, type RunningProcess } from '@agent-service/runtime';
 import {
   freePort,
   silentProxy,
@@ -16,7 +16,7 @@ import {
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
 import { openStore, type Store } from '../src/index.ts';
-import { primaryUrl } from '../src/servers/primary.ts';
+import { primaryUrl, waitForDatabase } from '../src/servers/primary.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const authority = testAuthority('Servers');
@@ -49,6 +49,24 @@ test('sslmode of the URL decides on TLS, and the certificate is verified', async
   await running.stop();
   for (const mode of ['verify-full', 'require'])
     await expect(open(`${secured.url}?sslmode=${mode}&sslrootcert=${strangerFile}`)).rejects.toThrow();
+});
+
+test('a start waits for a database that is away, and for no password that is wrong', async () => {
+  const proxy = await silentProxy(database.url);
+  const waits: unknown[] = [];
+  const logger = { warn: (entry: object) => waits.push(entry) } as unknown as Logger;
+  await waitForDatabase({ logger }, proxy.url);
+  expect(waits).toEqual([]);
+  proxy.silence();
+  const waiting = waitForDatabase({ logger }, proxy.url);
+  await until('it waits', () => waits.length > 0);
+  proxy.speak();
+  await waiting;
+  expect(waits[0]).toEqual({ event: 'waiting_for_database', err: expect.objectContaining({ message: 'timeout expired' }) });
+  await proxy.close();
+  const wrong = new URL(secured.url);
+  wrong.username = 'stranger';
+  await expect(waitForDatabase({ logger }, wrong.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) });
 });
 
 test('several servers of which none answers count as a database that is away', async () => {

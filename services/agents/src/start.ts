@@ -11,6 +11,7 @@ import {
   relayAudit,
   startSweep,
   sweepIdempotency,
+  waitForDatabase,
 } from '@agent-service/store';
 import {
   AgentCategoryCountEntity,
@@ -58,6 +59,7 @@ const connectLimits = { permits: 16, maxWaiting: 2 };
 
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
+  await waitForDatabase(process, config.DATABASE_URL);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
   const serviceDeps = await createServiceDeps(process, config, identity, now);

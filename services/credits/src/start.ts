@@ -1,7 +1,7 @@
 import { openClient, ServiceError, serve } from '@agent-service/contracts';
 import { readModelsFile } from '@agent-service/models/models-file';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openEventRelay, openStore, relayAudit, waitForDatabase } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsDeps } from './deps.ts';
@@ -25,6 +25,7 @@ const lockLimitMs = 700;
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
+  await waitForDatabase(process, config.DATABASE_URL);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [], lockLimitMs });
   const eventRelay = openEventRelay(process, store, config, 'credits');

@@ -1,6 +1,7 @@
 import { type OwnPostgres, ownPostgres, silentProxy } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type BootedService, boot, tenantOf } from './boot.ts';
+import { type BootedService, boot, type Clients, tenantOf } from './boot.ts';
+import { creditsProcess } from './processes.ts';
 import { faultsOf } from './verification.ts';
 
 const tenant = tenantOf('org_a');
@@ -22,7 +23,7 @@ afterAll(async () => {
 /** Longer than the time limit of the service, so that a refusal is the service's own and not a timeout of the client. */
 const longTimeout = { timeoutMs: 20_000 };
 
-async function hold({ agents }: BootedService, holdId: string): Promise<string | number | undefined> {
+async function hold({ agents }: Clients, holdId: string): Promise<string | number | undefined> {
   const { results } = await agents.hold({ items: [{ tenant, holdId, userId: 'usr_1', amount: 4, deadlineMs }] }, longTimeout);
   return results[0]?.refusal?.code ?? results[0]?.held;
 }
@@ -41,6 +42,20 @@ test('while the database is stopped every hold is refused, and afterwards holds 
   expect(await hold(credits, 'msg_before')).toBe(4);
   expect(await faultsOf(credits)).toEqual([]);
 }, 30_000);
+
+test('a process that starts while the database is stopped is alive and unready, and ready when the database is back', async () => {
+  await postgres.stop();
+  const replica = await creditsProcess(postgres.url);
+  try {
+    await replica.start('alive');
+    await replica.untilFaults(['process']);
+    await postgres.start();
+    await replica.untilFaults([]);
+    expect(await hold(replica, 'msg_replica')).toBe(4);
+  } finally {
+    await replica.stop();
+  }
+}, 60_000);
 
 test('while the database does not respond every hold is refused, and a repeated hold is granted', async () => {
   const proxy = await silentProxy(postgres.url);

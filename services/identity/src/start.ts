@@ -1,7 +1,16 @@
 import { hkdfSync } from 'node:crypto';
 import { createFairLimiter, serve } from '@agent-service/contracts';
 import { ConfigurationError, type ProcessContext } from '@agent-service/runtime';
-import { createCursors, openCipher, openEventRelay, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
+import {
+  createCursors,
+  openCipher,
+  openEventRelay,
+  openStore,
+  startRelay,
+  startSweep,
+  sweepIdempotency,
+  waitForDatabase,
+} from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
@@ -32,6 +41,7 @@ const passwordLimits = { permits: 1, maxWaiting: 20 };
 
 /** Composes the service; resolves to its gRPC port. `pause` is that of `createRevocationWait`. */
 export async function start(process: ProcessContext, config: IdentityConfig, pause?: (ms: number) => Promise<unknown>): Promise<number> {
+  await waitForDatabase(process, config.DATABASE_URL);
   await prepareSchema(config);
   const store = await openStore(process, config, { schema, entities: [...entities, ...portalEntities] });
   const auditKeys = auditKeysOf(config);

@@ -2,7 +2,16 @@ import { openClient, serve } from '@agent-service/contracts';
 import { createResolve, refusalOfTarget } from '@agent-service/outbound';
 import { createProducer, type DeliveriesJob, openRedis, type Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openCipher, openStore, relayAudit, startSweep, sweepIdempotency } from '@agent-service/store';
+import {
+  createCursors,
+  migrate,
+  openCipher,
+  openStore,
+  relayAudit,
+  startSweep,
+  sweepIdempotency,
+  waitForDatabase,
+} from '@agent-service/store';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksDeps } from './deps.ts';
 import { createDispatch, createRecovery } from './dispatch.ts';
@@ -18,6 +27,7 @@ const schema = 'webhooks';
 
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = process.clock.now): Promise<number> {
+  await waitForDatabase(process, config.DATABASE_URL);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities });
   const months = createMonths(store);

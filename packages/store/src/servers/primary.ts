@@ -1,7 +1,13 @@
+import { ServiceError } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
+import { reasonOf } from '@agent-service/runtime/failures';
+import { retry } from '@agent-service/work';
 import { Client } from 'pg';
+import { translateFailure } from '../sql.ts';
 import { serverUrls } from './database-url.ts';
 
 const probeLimitMs = 2_000;
+const waitPauseMs = 1_000;
 
 /** `in_hot_standby` and `default_transaction_read_only` are reported by every server from PostgreSQL 14 on, before its first answer. */
 const readOnlyParameters = new Set(['in_hot_standby', 'default_transaction_read_only']);
@@ -10,6 +16,36 @@ const readOnlyParameters = new Set(['in_hot_standby', 'default_transaction_read_
 class StandbyError extends Error {
   readonly code = '57P03';
 }
+
+/**
+ * Resolves when a server of the URL accepts connections. A process that ended instead would be restarted after pauses that grow, on Kubernetes to five minutes, so
+ * that it came back long after its database. Rejects where waiting does not help, as with a wrong password.
+ */
+export async function waitForDatabase({ logger }: Pick<ProcessContext, 'logger'>, url: string): Promise<void> {
+  let logged = '';
+  await retry(() => connectOnce(url), {
+    pauseAfter: (_failures, cause) => (isAway(cause) ? waitPauseMs : undefined),
+    onRetry(_failures, cause) {
+      if (logged === reasonOf(cause)) return;
+      logged = reasonOf(cause);
+      logger.warn({ event: 'waiting_for_database', err: cause });
+    },
+  });
+}
+
+async function connectOnce(url: string): Promise<void> {
+  const client = new Client({ connectionString: await primaryUrl(url), connectionTimeoutMillis: probeLimitMs });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+/** A wrong password is temporary for a process that runs, because it may have been replaced, and a wrong setting for one that starts. */
+const isAway = (cause: unknown): boolean =>
+  (cause as { code?: string }).code !== '28P01' && translateFailure(cause) instanceof ServiceError;
 
 /** The URL of the one server that accepts writes. A URL with one server is that server's, even if the server accepts no writes. */
 export async function primaryUrl(url: string): Promise<string> {
