@@ -118,6 +118,15 @@ test('an answer that has to wait is not assigned, and the capacity is free again
   expect((await waiting).map(({ input }) => input.id)).toEqual([id]);
 });
 
+test('an answer does not go before those that wait, although the organization has room for one more', async () => {
+  const { waiting } = await acceptBeyondLimit(1);
+  await rig.sql('update answer_lines set in_flight = 2', []);
+  const late = await accept();
+  expect((await stateOf(late.id))?.state).toBe('waiting');
+  await rig.deps.dispatcher.dispatchMissed();
+  expect([await stateOf(waiting[0] as string), await stateOf(late.id)]).toMatchObject([{ state: 'dispatched' }, { state: 'waiting' }]);
+});
+
 test('an attempt that its worker does not confirm is taken back and gets a job; one that it confirms is not', async () => {
   const [frozen, healthy] = [newWorker(), newWorker()];
   const waitingFrozen = waitAs(frozen);
@@ -243,6 +252,11 @@ test('the input of a waiting answer is the same, whether it begins when it is di
   if (!('input' in byJob)) throw new Error('not begun');
   const own = { id: '', claim: '', deadline: 0, conversationId: '' };
   expect({ ...byAssignment?.input, ...own }).toMatchObject({ ...byJob.input, ...own, sourceVersion: 7 });
+  // A data source that was removed keeps its row.
+  await rig.sql('update data_sources set url_sealed = null', []);
+  expect(await rig.answers.begin({ ...byJob.input, apart: false, workerChannel: 'worker:x' })).toMatchObject({
+    input: { sourceVersion: 0 },
+  });
   await rig.sql('delete from data_sources', []);
 });
 

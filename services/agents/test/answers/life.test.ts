@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { retrySettlements } from '../../src/answers/sweeps.ts';
+import { retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { pendingMs } from '../../src/shared/answer.ts';
 import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
@@ -41,7 +41,8 @@ const line = async () => (await rig.sql<{ waiting: number; in_flight: number }>(
 const endedOf = (id: string) => rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id);
 
 test('a message is accepted, begun, completed and charged, and the waiting gateway is told once', async () => {
-  const { message, started: accepted } = await acceptOne();
+  const settle = jest.spyOn(rig.ledger.client, 'settle');
+  const { message, started: accepted } = await acceptOne({ text: 'How many orders? '.repeat(10) });
   expect(accepted).toMatchObject({ answerId: message.id, tier: 'Fast', attached: false, createdAt: message.acceptedAt });
   expect(rig.jobs.filter(({ answerId }) => answerId === message.id)).toEqual([
     { organizationId, environment, answerId: message.id, dispatch: 1 },
@@ -69,6 +70,12 @@ test('a message is accepted, begun, completed and charged, and the waiting gatew
   expect(await line()).toEqual({ waiting: 0, in_flight: 0 });
   expect(await rig.sql('select 1 from answers')).toEqual([]);
   expect(rig.ledger.holds.get(message.id)).toMatchObject({ state: 'settled', ended: 1 });
+  const usage = { agentId, agentName: 'Sales', conversationId: accepted.conversationId, tier: 'Fast', inputTokens: 10, outputTokens: 5 };
+  const summary = message.text.slice(0, 120);
+  expect(settle.mock.calls.flatMap(([{ items }]) => items)).toEqual([
+    { tenant: { organizationId, environment }, holdId: message.id, ...usage, querySummary: summary },
+  ]);
+  settle.mockRestore();
   const [conversation] = await rig.sql<object>('select message_count, total_credits from conversations where id = $1', [
     accepted.conversationId,
   ]);
@@ -138,9 +145,9 @@ test('the next message of a conversation has the history, and is refused while t
   const queries = [{ statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 3 }];
   const step = { name: 'query', detail: '', rows: 1, durationMs: 3, error: '', query: 1 };
   const done = { queries, record: { usage: null, resultJson: '', steps: [step] } };
-  await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: '' }, done }]);
+  await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: 'No\0\ud800' }, done }]);
   expect(endedOf(next.message.id)[0]?.reply).toMatchObject({
-    message: { status: 'failed', creditsConsumed: 0, failure: { code: 'provider_error' } },
+    message: { status: 'failed', creditsConsumed: 0, failure: { code: 'provider_error', message: 'No\ufffd' } },
   });
   // The steps before the failure are kept.
   const stored = await rig.sql(`select queries, record from messages where id = '${next.message.id}' and role = 'assistant'`);
@@ -202,6 +209,27 @@ test('a message that cannot be answered is refused before credits are held', asy
   rig.ledger.refuse = undefined;
 });
 
+test('an answer and its conversation belong to one user with one agent: no other continues, repeats or cancels it', async () => {
+  await addAgent(rig.sql, 'agt_other');
+  const { message, started: accepted } = await acceptOne();
+  const { conversationId } = accepted;
+  const owner = { agentId, userId: 'usr_1' };
+  const strangers = [
+    { ...owner, userId: 'usr_2' },
+    { ...owner, agentId: 'agt_other' },
+  ];
+  const notFound = { refusal: { code: 'not_found', param: 'conversation_id' } };
+  for (const stranger of strangers) {
+    expect(await rig.answers.accept(newMessage(rig.clock.now, { conversationId, ...stranger }))).toEqual(notFound);
+    expect(await rig.answers.accept({ ...message, ...stranger })).toEqual({ refusal: { code: 'not_found' } });
+    expect(await rig.cancel(key(message.id), stranger)).toBeUndefined();
+  }
+  expect(endedOf(message.id)).toEqual([]);
+  expect(await rig.cancel(key(message.id), owner)).toMatchObject({ status: 'cancelled' });
+  await rig.sql('update conversations set deleted_at = now() where id = $1', [conversationId]);
+  expect(await rig.answers.accept(newMessage(rig.clock.now, { conversationId }))).toEqual(notFound);
+});
+
 test('a request that repeats one which is being accepted joins it, although the credits suffice for one only', async () => {
   const request = { idempotencyScope: 'at-once', idempotencyFingerprint: 'same' };
   const first = newMessage(rig.clock.now, request);
@@ -214,6 +242,14 @@ test('a request that repeats one which is being accepted joins it, although the 
   const outcome = await rig.answers.accept(newMessage(rig.clock.now, request));
   rig.ledger.refuse = undefined;
   expect(outcome).toMatchObject({ started: { answerId: first.id, attached: true } });
+});
+
+test('a repeat that streams an answer which its first caller waits for makes the answer a stream', async () => {
+  const request = { idempotencyScope: 'stream', idempotencyFingerprint: 'same' };
+  const { message } = await acceptOne(request);
+  expect(await rig.answers.accept(newMessage(rig.clock.now, { ...request, stream: true }))).toMatchObject({ started: { attached: true } });
+  expect((await begin(message.id)).input.stream).toBe(true);
+  await rig.cancel(key(message.id));
 });
 
 test('the same id is the same message, one call after the other and in parallel', async () => {
@@ -232,14 +268,42 @@ test('the same id is the same message, one call after the other and in parallel'
   expect(agentId).toBe('agt_1');
 });
 
-test('a message whose caller disconnects before its acceptance is not accepted, and its hold is released', async () => {
-  const message = newMessage(rig.clock.now, { isCallerDisconnected: () => true });
+test.each([
+  ['disconnects', { isCallerDisconnected: () => true }],
+  ['gets a timeout', { callerExpiresAt: 0 }],
+])('a message whose caller %s before its acceptance is not accepted, and its hold is released', async (_, caller) => {
+  const message = newMessage(rig.clock.now, caller);
   expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
   await untilValue(
     () => rig.ledger.holds.get(message.id)?.state,
     (state) => state === 'released',
   );
   expect(await rig.sql('select 1 from messages where id = $1', [message.id])).toEqual([]);
+});
+
+test('a hold that the ledger does not decide to release is kept until it does; a settled one is done', async () => {
+  for (const refusal of ['internal', 'hold_settled'] as const) {
+    const { message } = await acceptOne();
+    const hold = rig.ledger.holds.get(message.id);
+    if (refusal === 'internal') rig.ledger.poison = message.id;
+    else Object.assign(hold ?? {}, { state: 'settled' });
+    const { release } = rig.ledger.calls;
+    await rig.cancel(key(message.id));
+    await untilValue(
+      () => rig.ledger.calls.release,
+      (calls) => calls > release,
+    );
+    if (refusal === 'internal') {
+      rig.ledger.poison = undefined;
+      rig.clock.now += pendingMs + 1;
+      await retryReleases(rig.deps);
+    }
+    await untilValue(
+      () => rig.sql('select 1 from answers where id = $1', [message.id]),
+      (rows) => rows.length === 0,
+    );
+    expect(hold?.state).toBe(refusal === 'internal' ? 'released' : 'settled');
+  }
 });
 
 test('a hold is released at once when its agent is deactivated before the failed batch of its message runs again', async () => {

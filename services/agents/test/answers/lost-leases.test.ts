@@ -80,6 +80,15 @@ test('an answer that has lost a lease is not begun by a worker itself, whichever
   expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 2 } });
 });
 
+test('an attempt that has lost its lease does not fail the answer, which waits for its next attempt', async () => {
+  const id = await start();
+  await begin(id, 'any');
+  await loseLease();
+  expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
+  expect(failureOf(id)).toEqual([]);
+  expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 2 } });
+});
+
 test('an expired lease is not taken over by a second job: it counts first', async () => {
   const id = await start();
   await begin(id, 'any');

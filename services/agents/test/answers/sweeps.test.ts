@@ -127,6 +127,8 @@ test('an answer past its deadline fails, and its worker is notified to stop', as
   const waiting = [await start(), await start()];
   await begin(id);
   rig.clock.now += 300_001;
+  expect(await begin(waiting[0] as string)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
   await processDue(rig.deps);
   expect([id, ...waiting].map((each) => endOf(each))).toEqual([['failed'], ['failed'], ['failed']]);
   expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id, attempt: 1 } });
@@ -272,6 +274,8 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
 
   rig.clock.now += keyRetentionMs;
   expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: false } });
+  await removeOldKeys(rig.deps);
+  expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: true } });
   rig.clock.now += keyRetentionMs + 1;
   expect(await removeOldKeys(rig.deps)).toBeGreaterThan(0);
 });

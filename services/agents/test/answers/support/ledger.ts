@@ -98,7 +98,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
       await silence(items);
       return await answer(() => {
         calls.release += 1;
-        const results = items.map(({ tenant, holdId = '' }) => {
+        const results = decideEach(items, ({ tenant, holdId = '' }) => {
           const known = holds.get(holdId);
           if (known?.state === 'settled') return refusal('hold_settled');
           if (known === undefined) holds.set(holdId, { ...open(tenant, 0), state: 'void' });
