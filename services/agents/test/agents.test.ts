@@ -1,3 +1,4 @@
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, body, boot, createAgent } from './boot.ts';
 
@@ -113,6 +114,23 @@ test('an old version is refused, and of twenty changes of the same version one s
   expect((await get(agentId)).agent).toMatchObject({ name: `name ${won[0]}`, version: 2 });
   await expect(update(agentId, { name: 'late', ifVersions: [1, 3] })).rejects.toMatchObject({ code: 'precondition_failed' });
   expect((await update(agentId, { name: 'in time', ifVersions: [1, 2] })).agent).toMatchObject({ version: 3 });
+});
+
+test('a change that waits for that of another replica meets the version that it leaves', async () => {
+  const agentId = await create();
+  const replica = await agents.database.connect();
+  try {
+    await replica.query('begin');
+    await replica.query(`update agents set name = 'theirs', version = 2 where id = $1`, [agentId]);
+    const changed = update(agentId, { name: 'ours', ifVersions: [1] }).catch(({ code }: { code: string }) => code);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until('the change waits', async () => ((await agents.database.query(waiting)).rowCount ?? 0) > 0);
+    await replica.query('commit');
+    expect(await changed).toBe('precondition_failed');
+  } finally {
+    replica.release();
+  }
+  expect((await get(agentId)).agent).toMatchObject({ name: 'theirs', version: 2 });
 });
 
 test('an agent that was changed is not deleted in an old version', async () => {
