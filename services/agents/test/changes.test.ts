@@ -1,4 +1,5 @@
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';
@@ -52,8 +53,8 @@ async function runningAnswer(environment: 'live' | 'test' = 'live') {
       change: described.description,
     },
     of: { ...mine, userId: `usr_of_${serial}`, requestId: `req_${serial}` },
-    claim: (step: number, attempt = 1, more: object = request) =>
-      service.worker.authorizeStep({ answer: answer(attempt), step, kind: 'change', ...more }),
+    claim: (step: number, attempt = 1, more: object = request, options = {}) =>
+      service.worker.authorizeStep({ answer: answer(attempt), step, kind: 'change', ...more }, options),
     finish: (step: number, end: { rows?: number; undone?: boolean; unknown?: boolean }, attempt = 1) =>
       service.worker.finishStep({ answer: answer(attempt), step, ...end }),
     entries: async (): Promise<AuditPayload[]> => {
@@ -188,6 +189,39 @@ test('an attempt that meets an unfinished change is refused, and the log says th
     { ...facts, step: 1, rows: 2, keys },
     { ...facts, operation: 'delete', step: 2, rows: 2, keys },
   ]);
+});
+
+test('an attempt that is superseded while it claims a change claims none', async () => {
+  const { claim, entries, answerId } = await runningAnswer();
+  const superseding = await service.database.connect();
+  try {
+    await superseding.query('begin');
+    await superseding.query('update answers set attempt = 2 where id = $1', [answerId]);
+    const claimed = codeOf(claim(1));
+    const isWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await Promise.race([claimed, until('the claim waits', async () => (await sql(isWaiting)).length > 0)]);
+    await superseding.query('commit');
+    expect(await claimed).toBe('attempt_superseded');
+  } finally {
+    superseding.release();
+  }
+  expect(await entries()).toEqual([]);
+});
+
+test('a claim whose worker was told that it took too long is not stored', async () => {
+  const { claim, entries, answerId } = await runningAnswer();
+  const locking = await service.database.connect();
+  try {
+    await locking.query('begin');
+    await locking.query('select 1 from answers where id = $1 for update', [answerId]);
+    expect(await codeOf(claim(1, 1, request, { timeoutMs: 500 }))).toBe('deadline_exceeded');
+    await locking.query('commit');
+  } finally {
+    locking.release();
+  }
+  const busy = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`;
+  await until('the call is over', async () => (await sql(busy)).length === 0);
+  expect(await entries()).toEqual([]);
 });
 
 test('an attempt that begins after an unfinished change reports it, although it claims no change', async () => {
