@@ -186,6 +186,19 @@ test('a category of any 2,000 letters is stored, changed, listed and counted apa
   expect(await listed({})).toMatchObject({ ids: [third, first], total: 2 });
 });
 
+test('an agent is found by its present name and description, and no longer by former ones', async () => {
+  const caller = { organizationId: 'org_renamed' };
+  const agentId = await createAgent(agents.gateway, { name: 'Zephyr', description: 'about wind' }, caller);
+  const foundBy = async (...searches: string[]) =>
+    await Promise.all(searches.map(async (search) => (await list({ search }, {}, caller)).agents.length));
+  const words = ['zephyr', 'boreas', 'wind', 'storms'];
+  expect(await foundBy(...words)).toEqual([1, 0, 1, 0]);
+  await asCaller(caller, () => agents.gateway.updateAgent({ agentId, name: 'Boreas' }));
+  expect(await foundBy(...words)).toEqual([0, 1, 1, 0]);
+  await asCaller(caller, () => agents.gateway.updateAgent({ agentId, description: 'about storms' }));
+  expect(await foundBy(...words)).toEqual([0, 1, 0, 1]);
+});
+
 test('tenants see their own and count their own', async () => {
   for (const caller of [{ organizationId: 'org_b' }, { environment: 'test' as const }]) {
     for (const search of ['', 'sales']) {
