@@ -58,6 +58,24 @@ test('a secret is generated or the caller’s own, returned by creation and rota
   for (const secret of [own, generated, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
 });
 
+test('a rotation that waits for that of another replica keeps the secret that it finds then', async () => {
+  const endpointId = await created();
+  const replica = await connect(webhooks.databaseUrl);
+  try {
+    await replica.query('begin');
+    await replica.query(`update endpoints set secret = 'of the other rotation' where id = $1`, [endpointId]);
+    const rotated = as(() => webhooks.gateway.rotateSecret({ endpointId }));
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until('the rotation waits', async () => (await query(webhooks.databaseUrl, waiting)).length > 0);
+    await replica.query('commit');
+    await rotated;
+  } finally {
+    await replica.end();
+  }
+  const [row] = await query(webhooks.databaseUrl, 'select previous_secret from endpoints where id = $1', [endpointId]);
+  expect(row).toEqual({ previous_secret: 'of the other rotation' });
+});
+
 test('a repeat gets the outcome of the first request, although its address is refused by now', async () => {
   const permissive = await boot({
     now: () => clock,
