@@ -37,7 +37,9 @@ describe('a conversation', () => {
         code: 'not_found',
       });
     }
-    await expect(rename('x'.repeat(201))).rejects.toMatchObject({ code: 'invalid_request', param: 'title' });
+    for (const title of ['x'.repeat(201), 'a\0'])
+      await expect(rename(title)).rejects.toMatchObject({ code: 'invalid_request', param: 'title' });
+    expect((await rename('😀'.repeat(200))).conversation?.title).toHaveLength(400);
     await expect(rename('x', { scopes: ['agents:read'] })).rejects.toMatchObject({ code: 'insufficient_scope' });
     const otherAgent = await createAgent(agents.gateway);
     await expect(asCaller({}, () => agents.gateway.getConversation({ agentId: otherAgent, conversationId }))).rejects.toMatchObject({
@@ -50,15 +52,22 @@ describe('a conversation', () => {
     const messageId = await talk.exchange(conversationId, next());
     const time = next();
     const pending = await talk.ask(conversationId, time);
+    const owner = { organizationId: 'org_a', environment: 'live', agentId } as const;
     const list = () => asCaller({}, () => agents.gateway.listConversations({ agentId }));
     const before = Number((await list()).page?.total);
+    const other = { ...owner, userId: 'usr_other' };
+    await new StoredConversations(agents.database, other).begin(next());
     const remove = () => asCaller({}, () => agents.gateway.deleteConversation({ agentId, conversationId }));
     await expect(remove()).rejects.toMatchObject({ code: 'conversation_busy' });
     expect((await list()).conversations.map(({ id }) => id)).toContain(conversationId);
     await talk.end(conversationId, pending, time);
+    await talk.keepHold(pending);
     await remove();
+    const audit = `select payload ->> 'action' as action, payload ->> 'actorId' as actor from outbox where payload ->> 'targetId' = $1`;
+    expect((await agents.database.query(audit, [conversationId])).rows).toEqual([{ action: 'conversation.deleted', actor: 'usr_1' }]);
     const after = await list();
     expect(Number(after.page?.total)).toBe(before - 1);
+    expect((await asCaller({ userId: other.userId }, () => agents.gateway.listConversations({ agentId }))).page?.total).toBe('1');
     expect(after.conversations.map(({ id }) => id)).not.toContain(conversationId);
     for (const work of [
       () => agents.gateway.getConversation({ agentId, conversationId }),
@@ -93,9 +102,12 @@ describe('feedback', () => {
       param: 'message_id',
     });
     const pending = await talk.ask(conversationId, next());
-    await expect(asCaller({}, () => agents.gateway.setFeedback({ agentId, messageId: pending, score: 1 }))).rejects.toMatchObject({
-      code: 'conversation_busy',
-    });
+    for (const state of ['running', 'waiting']) {
+      await agents.database.query('update answers set state = $2 where id = $1', [pending, state]);
+      await expect(asCaller({}, () => agents.gateway.setFeedback({ agentId, messageId: pending, score: 1 }))).rejects.toMatchObject({
+        code: 'conversation_busy',
+      });
+    }
     const { rows } = await agents.database.query('select count(*)::integer as count from message_feedback where message_id = $1', [
       messageId,
     ]);

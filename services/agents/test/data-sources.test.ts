@@ -286,6 +286,8 @@ test('a step gets the present scope of the agent, and an older attempt is refuse
   const reached = { url: urlOf(), caCertificate: '', version: 1, allowSuperuser: false, guarded: false };
   expect(await service.worker.getDataSource({ answer: attempt() })).toEqual(reached);
   for (const number of [1, 3]) expect(await codeOf(read(number))).toBe('attempt_superseded');
+  await service.operator.removeDataSource(mine);
+  expect(await read()).toMatchObject({ sourceVersion: 0 });
   await asCaller(mine, () => service.gateway.deleteAgent({ agentId }));
   expect(await codeOf(read())).toBe('attempt_superseded');
 });
@@ -358,8 +360,7 @@ test('callers who write data scopes see the tables page by page, and never how t
     },
   ]);
   expect(second.page?.nextCursor).toBe('');
-  for (const text of [JSON.stringify([first, second])])
-    for (const secret of [password, reader(), '127.0.0.1']) expect(text).not.toContain(secret);
+  for (const secret of [password, reader(), '127.0.0.1']) expect(JSON.stringify([first, second])).not.toContain(secret);
   expect(await codeOf(describeAs(['agents:read', 'agents:chat']))).toBe('insufficient_scope');
   expect(await describeAs(['agents:write'], undefined, 'test')).toMatchObject({ status: 'none' });
   await service.database.query(`update data_sources set url_sealed = 'x' where organization_id = $1`, [mine.organizationId]);
@@ -382,8 +383,7 @@ test('of a database with thousands of tables and long comments each page is boun
   const mine = tenant();
   await connect(mine);
   const names: string[] = [];
-  let cursor = '';
-  let pages = 0;
+  let [cursor, pages] = ['', 0];
   do {
     const answer = await asCaller({ organizationId: mine.organizationId, scopes: ['agents:write'] }, () =>
       service.gateway.describeDataSource({ page: { limit: 200, cursor } }),

@@ -91,6 +91,9 @@ test('deletion waits for pending answers, and then removes everything', async ()
   const answer = await talk.ask(conversationId, start + 10, 'settling');
   const other = await createAgent(agents.gateway);
   await asCaller({}, () => agents.gateway.deleteAgent({ agentId }));
+  const { rows } = await agents.database.query<{ id: string }>('select id from messages where agent_id = $1', [agentId]);
+  for (const messageId of [answer, ...rows.map(({ id }) => id)])
+    await expect(asCaller({}, () => agents.gateway.getMessage({ agentId, messageId }))).rejects.toMatchObject({ code: 'not_found' });
   await asCaller({}, () => agents.gateway.deleteAgent({ agentId: other }));
   await until(async () => (await remains(other))['deleted'] === 0);
   expect(await remains(agentId)).toEqual({ conversations: 1, messages: 1, counts: 1, deleted: 1 });

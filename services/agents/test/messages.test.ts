@@ -106,6 +106,8 @@ test('a message has its role, its status and its queries', async () => {
   const first = await talk.exchange(id, at(1));
   const failed = await talk.ask(id, at(2));
   await talk.end(id, failed, at(2), 'failed');
+  await talk.keepHold(failed);
+  expect((await messages('usr_shapes', id)).messages).toHaveLength(4);
   const [answer, question] = [(await messages('usr_shapes', id)).messages[2], (await messages('usr_shapes', id)).messages[3]];
   expect(answer).toEqual({
     id: first,
@@ -196,7 +198,8 @@ test('conversations and messages of another user, agent, environment or organiza
     for (const one of [answerId, pending]) await expect(message('usr_private', one, stranger)).rejects.toMatchObject({ code: 'not_found' });
   }
   const another = await createAgent(agents.gateway);
-  await expect(message('usr_private', answerId, {}, another)).rejects.toMatchObject({ code: 'not_found' });
+  for (const one of [answerId, pending])
+    await expect(message('usr_private', one, {}, another)).rejects.toMatchObject({ code: 'not_found' });
   await expect(
     asCaller({ userId: 'usr_private' }, () => agents.gateway.listMessages({ agentId: another, conversationId: id })),
   ).rejects.toMatchObject({

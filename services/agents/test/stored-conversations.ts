@@ -88,6 +88,16 @@ export class StoredConversations {
     );
   }
 
+  /** Leaves the hold of an ended answer to be released. */
+  async keepHold(id: string): Promise<void> {
+    await this.#database.query(
+      `insert into answers (organization_id, environment, id, state, due, agent_id, conversation_id, user_id, accepted_at, deadline)
+       select organization_id, environment, id, 'releasing', now() + interval '1 day', agent_id, conversation_id, user_id, created_at, created_at
+       from messages where organization_id = $1 and environment = $2 and id = $3`,
+      [...keyOf(this.#owner), id],
+    );
+  }
+
   async exchange(conversationId: string, at: number): Promise<string> {
     const id = await this.ask(conversationId, at);
     await this.end(conversationId, id, at);
