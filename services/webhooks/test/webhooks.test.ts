@@ -37,6 +37,12 @@ const receive = (id: string, type = 'agent.created', environment = 'live') =>
   webhooks.credits.receiveEvents({
     events: [{ id, type, organizationId, environment, createdAt: new Date(clock).toISOString(), dataJson: '{}' }],
   });
+const armedOf = (endpointId: string) =>
+  query<{ id: string; dispatch: number }>(
+    webhooks.databaseUrl,
+    "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
+    [endpointId],
+  );
 const deliveriesOf = (endpointId: string, page = {}) => as(() => webhooks.gateway.listDeliveries({ endpointId, page }));
 
 test('a secret is generated or the caller’s own, returned by creation and rotation only, and never stored in clear, also not under an Idempotency-Key', async () => {
@@ -213,6 +219,11 @@ test('void deliveries that another transaction locks are dropped later, and hold
   const [locked, free] = (await Promise.all([created(), created()])).sort() as [string, string];
   await receive('evt_waiting');
   const statusOf = async (endpointId: string) => (await deliveriesOf(endpointId)).deliveries[0]?.status;
+  await until('both are dispatched', async () => (await armedOf(locked)).length + (await armedOf(free)).length === 2);
+  const items = (await armedOf(locked)).map(({ id, dispatch }) => ({
+    delivery: { organizationId, environment: 'live', deliveryId: id },
+    dispatch,
+  }));
   const database = await connect(webhooks.databaseUrl);
   try {
     await database.query('begin');
@@ -221,6 +232,9 @@ test('void deliveries that another transaction locks are dropped later, and hold
     await as(() => webhooks.gateway.updateEndpoint({ endpointId: locked, active: false }));
     await as(() => webhooks.gateway.updateEndpoint({ endpointId: free, active: false }));
     await until('the free one is dropped', async () => (await statusOf(free)) === 'dropped');
+    // Nor are they sent by a webhook that is active again.
+    await as(() => webhooks.gateway.updateEndpoint({ endpointId: locked, active: true }));
+    expect((await webhooks.dispatcher.beginDelivery({ items })).results).toEqual([{ begun: null }]);
     await database.query('rollback');
   } finally {
     await database.end();
@@ -235,15 +249,9 @@ const voidingWebhooks = 'select 1 from endpoints where voiding';
 test('an event that is sent again is one of the three that have to fail before a webhook is disabled', async () => {
   const endpointId = await created();
   const failing = async () => {
-    const armed = () =>
-      query<{ id: string; dispatch: number }>(
-        webhooks.databaseUrl,
-        "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
-        [endpointId],
-      );
-    await until('a delivery is dispatched', async () => (await armed()).length > 0);
+    await until('a delivery is dispatched', async () => (await armedOf(endpointId)).length > 0);
     const failure = { reason: 'timeout', durationMs: 15_000 };
-    const items = (await armed()).map(({ id, dispatch }) => ({
+    const items = (await armedOf(endpointId)).map(({ id, dispatch }) => ({
       delivery: { organizationId, environment: 'live', deliveryId: id },
       dispatch,
       failure,
@@ -272,20 +280,22 @@ test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fai
   const [busy, idle] = [await created(), await created()];
   const burst = Array.from({ length: 40 }, (_, index) => index);
   await Promise.all(burst.map((index) => receive(`evt_burst_${String(index).padStart(2, '0')}`)));
-  const inLane = async (endpointId: string) =>
-    await query<{ id: string; dispatch: number }>(
-      webhooks.databaseUrl,
-      "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
-      [endpointId],
-    );
-  for (const endpointId of [busy, idle]) await until('the lane is full', async () => (await inLane(endpointId)).length === 16);
-  const failed = (await inLane(busy)).map(({ id, dispatch }) => ({
+  for (const endpointId of [busy, idle]) await until('the lane is full', async () => (await armedOf(endpointId)).length === 16);
+  // A job of another dispatch ends no delivery.
+  const others = (await armedOf(idle)).map(({ id, dispatch }) => ({
+    delivery: { organizationId, environment: 'live', deliveryId: id },
+    dispatch: dispatch + 1,
+    answer: { status: 200, body: '', retryAfterMs: 0, durationMs: 1 },
+  }));
+  await webhooks.dispatcher.endDelivery({ items: others });
+  expect((await armedOf(idle)).map(({ id }) => id).sort()).toEqual(others.map(({ delivery }) => delivery.deliveryId).sort());
+  const failed = (await armedOf(busy)).map(({ id, dispatch }) => ({
     delivery: { organizationId, environment: 'live', deliveryId: id },
     dispatch,
     failure: { reason: 'timeout', durationMs: 15_000 },
   }));
   await webhooks.dispatcher.endDelivery({ items: failed });
-  await until('others have their turn', async () => (await inLane(busy)).length === 4);
+  await until('others have their turn', async () => (await armedOf(busy)).length === 4);
   // Told again, or by a job that is none of theirs any more, it changes nothing.
   await webhooks.dispatcher.endDelivery({ items: failed });
   const { deliveries } = await deliveriesOf(busy, { limit: 100 });
