@@ -74,6 +74,13 @@ test.each([
   expect(() => passGates(text, scope)).toThrow(message);
 });
 
+test('a name that two tables of the scope have is refused without its schema', () => {
+  const twice: Catalog = { defaultSchema: 'public', tables: ['a', 'b'].map((schema) => table(schema, 'w', [column('id')])) };
+  const both = resolveScope(twice, { tables: ['a.w', 'b.w'], readOnly: true }).scope;
+  expect(() => passGates('select id from w', both)).toThrow('There are several tables "w": write the schema before it.');
+  expect(passGates('select id from b.w', both).tables).toMatchObject([{ schema: 'b' }]);
+});
+
 const nine = 'c'.repeat(900);
 test.each([
   `select length(replace(replace(repeat('a', 1000), 'a', repeat('b', 1000)), 'b', '${nine}'))`,

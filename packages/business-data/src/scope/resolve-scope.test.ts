@@ -53,6 +53,7 @@ test('keys, references and comments are shown only if everything that they name 
   const [orders] = resolve('orders(total, customer)').scope.tables;
   expect(orders).toMatchObject({ primaryKey: [], foreignKeys: [], comment: null });
   expect(resolve('orders', 'customers("Name")').scope.tables[0]?.foreignKeys).toEqual([]);
+  expect(resolve('orders(id, total)', 'customers').scope.tables[0]?.foreignKeys).toEqual([]);
   expect(resolve('orders', 'customers').scope.tables[0]?.foreignKeys).toHaveLength(1);
 });
 

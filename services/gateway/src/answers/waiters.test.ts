@@ -82,6 +82,20 @@ describe('the waiter registry', () => {
   });
 });
 
+test('a wait that is closed before its message is accepted, or while its answer is read, gets nothing and is forgotten', async () => {
+  const { waits, states, reads, pass } = room();
+  const [early, reading] = [listener(), listener()];
+  const wait = waits.open(keyOf('msg_new'), early.waiter);
+  wait.close();
+  wait.accepted('msg_old', Number.POSITIVE_INFINITY, false);
+  states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
+  const other = waits.open(keyOf('msg_1'), reading.waiter);
+  other.accepted('msg_1', Number.POSITIVE_INFINITY, true);
+  other.close();
+  await pass(200);
+  expect([early.received, reading.received, reads, waits.size]).toEqual([[], [], ['msg_1'], 0]);
+});
+
 describe('a lost reply', () => {
   test('costs a second', async () => {
     const { waits, states, reads, pass } = room();

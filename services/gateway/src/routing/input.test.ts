@@ -158,6 +158,7 @@ describe('Idempotency-Key', () => {
 
   test.each(['', 'ä', 'a\tb', 'x'.repeat(256)])('%j is refused', (header) => {
     expect(errorOf(() => idempotencyKey(header, principal, 'POST', '/', {}))?.param).toBe('Idempotency-Key');
+    expect(idempotencyKey('x'.repeat(255), principal, 'POST', '/', {})?.scope).toContain('x'.repeat(255));
   });
 });
 
