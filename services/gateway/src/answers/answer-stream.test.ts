@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { until } from '@agent-service/testkit';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
 import { AnswerStream } from './answer-stream.ts';
 
@@ -166,6 +166,15 @@ describe('an answer’s stream', () => {
     expect(text).not.toContain('failed');
   });
 
+  test('that is deleted ends with that failure', async () => {
+    const stream = new AnswerStream(usual);
+    stream.end('deleted');
+    const { response, reader } = await connected();
+    const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
+    expect(text).toMatch(/event: failed\ndata: .*"code":"agent_deleted"/);
+    expect(end.error).toMatchObject({ code: 'agent_deleted' });
+  });
+
   test('ends when its reader goes, and says so', async () => {
     const stream = new AnswerStream(usual);
     let closed = 0;
@@ -240,11 +249,27 @@ describe('streams of one organization whose readers do not read', () => {
     expect(heldBytes.isFull('org_1')).toBe(false);
   });
 
+  test('are cut where the end is not read within half a minute', async () => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const { stream, response, written } = unread({});
+    stream.take(ended);
+    await until(() => response.writableEnded);
+    const [cut] = timers.mock.calls.find(([, delayMs]) => delayMs === 30_000) ?? [];
+    timers.mockRestore();
+    cut?.();
+    expect((await written).cut).toBe(true);
+  });
+
   test('get no deltas while the organization holds all that it may, and are cut if that lasts', async () => {
     const heldBytes = new HeldBytes(1_000);
-    const { stream, written, read, text } = unread({ heldBytes, roomWithinMs: 1 });
+    const { stream, response, written, read, text } = unread({ heldBytes, roomWithinMs: 1 });
     const release = heldBytes.hold('org_1', 1_000);
-    for (const reply of [startedReply(1), delta('first'), delta('second'), ended]) stream.take(reply);
+    stream.take(startedReply(1));
+    const before = response.writableLength;
+    const step = { name: 'query', detail: '', rows: 1, durationMs: 1, error: '' };
+    for (const reply of [delta('first'), { kind: 'tool' as const, id: 'msg_1', attempt: 1, step }, delta('second')]) stream.take(reply);
+    expect(response.writableLength).toBe(before);
+    stream.take(ended);
     expect((await written).cut).toBe(true);
     read();
     expect(text()).not.toMatch(/event: (delta|completed)/);
