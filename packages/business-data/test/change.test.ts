@@ -90,6 +90,7 @@ const refused: readonly (readonly [string, ChangeRequest])[] = [
   ['a key that is not in scope', { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'x' } }] }],
   ['a view', { table: 'task_titles', operation: 'insert', rows: [{ values: { title: 'x' } }] }],
   ['a computed column', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'x', size: 1 } }] }],
+  ['no row', { table: 'lines', operation: 'delete', rows: [] }],
   ['too many rows', { table: 'lines', operation: 'delete', rows: Array.from({ length: 51 }, (_, line) => ({ key: { task: 1, line } })) }],
   ['a character that text cannot have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
 ];
@@ -136,6 +137,15 @@ test('an insert that a trigger drops is not said to miss a row', async () => {
   } finally {
     await administrator.query('drop trigger drop_row on tasks; drop function drop_row()');
   }
+});
+
+test('a change whose row is too large to come back is not made, and the failure says so', async () => {
+  const rows = [{ key: { id: 1 }, values: { tags: ['x'.repeat(1_000_000)] } }];
+  await expect(data.change({ table: 'tasks', operation: 'update', rows }, { maxBytes: 8_000 })).rejects.toMatchObject({
+    kind: 'failed',
+    message: 'The result of the change is too large; nothing was changed.',
+  });
+  expect((await administrator.query('select tags from tasks order by id')).rows).toEqual([{ tags: null }, { tags: null }]);
 });
 
 test('an error of the database is reported without its text', async () => {

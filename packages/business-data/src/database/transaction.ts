@@ -55,9 +55,13 @@ async function inTransaction<T>(
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   await client.query(beginText(access, limits));
-  const result = await work((text, values = []) => runLimited(client, text, values, limits));
-  if (connectionOf(client).stream.destroyed && access === 'read write')
-    throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
+  const result = await work(async (text, values = []) => {
+    const received = await runLimited(client, text, values, limits);
+    // Before the work looks at the rows, some of which are missing.
+    if (connectionOf(client).stream.destroyed && access === 'read write')
+      throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
+    return received;
+  });
   if (access === 'read only') return result;
   commit.isCommitting = true;
   await client.query('commit');
