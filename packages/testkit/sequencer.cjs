@@ -31,7 +31,7 @@ module.exports = class LongFirst extends Sequencer {
     const isKnown = sorted.every(({ duration }) => typeof duration === 'number');
     const msOf = (test) => (isKnown ? test.duration : usualMsOf(test));
     if (!isKnown) sorted.sort((a, b) => msOf(b) - msOf(a));
-    const isLoading = (test) => loading.test(test.path) && !usesSharedSystem(test);
+    const isLoading = ({ path }) => loading.test(path);
     return interleave({
       alone: sorted.filter(isLoading),
       others: together(
