@@ -15,7 +15,9 @@ const openingGrant = { grantId: 'demonstration', amount: '100000' };
 /** A system whose gateway is about to start. `endpoints.postgres` is the URL of an administrator of its database. */
 export type SeedableSystem = CallableSystem & Pick<LocalSystem, 'url' | 'dataDir' | 'demonstrationPassword' | 'portalUrl'>;
 
-const callLimitMs = 10_000;
+/** A system that has just started may have a busy machine, and an organization whose answer comes too late would be made again by the next start. */
+const callLimitMs = 30_000;
+const patiently = { timeoutMs: callLimitMs };
 /** Half of what the organization has, so that other users can get credits as well. */
 const administratorsMonthlyLimit = 50_000;
 
@@ -42,8 +44,8 @@ export async function seed(system: SeedableSystem, report: (line: string) => voi
 async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
   const identity = clientOf(system, 'identity', operatorService);
   try {
-    const organization = await identity.createOrganization({ name: organizationName, email: administrator });
-    const application = await identity.createOauthClient({ organizationId: organization.organizationId, environment: 'live' });
+    const organization = await identity.createOrganization({ name: organizationName, email: administrator }, patiently);
+    const application = await identity.createOauthClient({ organizationId: organization.organizationId, environment: 'live' }, patiently);
     await grantCredits(system, organization.organizationId);
     await allocateCredits(system, organization);
     return {
@@ -74,7 +76,7 @@ async function allocateCredits(
   try {
     const allocation = { userId, monthlyLimit: administratorsMonthlyLimit, rolloverEnabled: false };
     for (const environment of environments)
-      await asAdministrator(organizationId, environment, userId, () => credits.setAllocation(allocation));
+      await asAdministrator(organizationId, environment, userId, () => credits.setAllocation(allocation, patiently));
   } finally {
     credits.close();
   }
@@ -91,7 +93,7 @@ async function renewCredentials(
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
   try {
-    const { results } = await gateway.authenticate({ tokens: environments.map((environment) => keys[environment]) });
+    const { results } = await gateway.authenticate({ tokens: environments.map((environment) => keys[environment]) }, patiently);
     const revoked = environments.filter((_, index) => !results[index]?.principal);
     const isApplicationValid = await acceptsApplication(gateway, oauth);
     if (revoked.length === 0 && isApplicationValid) return credentials;
@@ -102,11 +104,11 @@ async function renewCredentials(
     const userId = (await firstAdministrator(gateway, organizationId))?.id ?? '';
     const renewed = { ...keys };
     for (const environment of revoked) {
-      renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true })).apiKey;
+      renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true }, patiently)).apiKey;
       report(`The ${environment} key of credentials.json is not valid any more: a new key of the same organization replaces it.`);
     }
     if (isApplicationValid) return { ...credentials, api_keys: renewed };
-    const application = await operator.createOauthClient({ organizationId, environment: 'live' });
+    const application = await operator.createOauthClient({ organizationId, environment: 'live' }, patiently);
     report('The OAuth application of credentials.json is not valid any more: a new one of the same organization replaces it.');
     return { ...credentials, api_keys: renewed, oauth: { client_id: application.clientId, client_secret: application.clientSecret } };
   } finally {
@@ -117,7 +119,9 @@ async function renewCredentials(
 
 /** There always is one: the last active administrator cannot be deactivated. The list is newest first. */
 async function firstAdministrator(gateway: Client<'identity'>, organizationId: string) {
-  const { users } = await asAdministrator(organizationId, 'live', '', () => gateway.listUsers({ role: 'admin', status: 'active' }));
+  const { users } = await asAdministrator(organizationId, 'live', '', () =>
+    gateway.listUsers({ role: 'admin', status: 'active' }, patiently),
+  );
   return users.at(-1);
 }
 
@@ -136,7 +140,7 @@ async function ensureLogin(
       return undefined;
     }
     const login = { email: user.email, password: known?.password ?? randomBytes(15).toString('base64url') };
-    const { changed } = await operator.setUserPassword({ organizationId, userId: user.id, password: login.password });
+    const { changed } = await operator.setUserPassword({ organizationId, userId: user.id, password: login.password }, patiently);
     if (changed && known) report("The administrator's password was changed: the one of credentials.json is valid again.");
     return login;
   } finally {
@@ -146,7 +150,7 @@ async function ensureLogin(
 }
 
 const acceptsApplication = (gateway: Client<'identity'>, oauth: Credentials['oauth']): Promise<boolean> =>
-  gateway.issueClientToken({ clientId: oauth.client_id, clientSecret: oauth.client_secret }).then(
+  gateway.issueClientToken({ clientId: oauth.client_id, clientSecret: oauth.client_secret }, patiently).then(
     () => true,
     (cause: unknown) => {
       if (ServiceError.from(cause).code === 'invalid_client') return false;
@@ -155,7 +159,7 @@ const acceptsApplication = (gateway: Client<'identity'>, oauth: Credentials['oau
   );
 
 const organizationExists = (operator: Client<'identity'>, organizationId: string): Promise<boolean> =>
-  operator.getOrganization({ organizationId }).then(
+  operator.getOrganization({ organizationId }, patiently).then(
     () => true,
     (cause: unknown) => {
       if (ServiceError.from(cause).code === 'not_found') return false;
@@ -167,13 +171,11 @@ const organizationExists = (operator: Client<'identity'>, organizationId: string
 async function grantCredits(system: SeedableSystem, organizationId: string): Promise<void> {
   const credits = clientOf(system, 'credits', operatorService);
   try {
-    await credits.grant({ ...openingGrant, tenant: { organizationId, environment: 'live' } });
+    await credits.grant({ ...openingGrant, tenant: { organizationId, environment: 'live' } }, patiently);
   } finally {
     credits.close();
   }
 }
-
-const connectLimitMs = 20_000;
 
 /**
  * Connects the demonstration company to the demonstration organization in both environments, with data up to today. A database that
@@ -184,12 +186,12 @@ async function connectDemonstration(system: SeedableSystem, organizationId: stri
   if (url === undefined) return false;
   const agents = clientOf(system, 'agents', operatorService);
   try {
-    const { dataSources } = await agents.listDataSources({ organizationId });
+    const { dataSources } = await agents.listDataSources({ organizationId }, patiently);
     for (const environment of environments) {
       const connected = dataSources.find((source) => source.environment === environment);
       if (connected && !isOurs(connected, url)) continue;
       // Its port and its password may have changed since the last start.
-      await agents.connectDataSource({ organizationId, environment, url }, { timeoutMs: connectLimitMs });
+      await agents.connectDataSource({ organizationId, environment, url }, patiently);
     }
     return true;
   } finally {
