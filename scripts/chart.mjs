@@ -3,7 +3,8 @@
 //   node scripts/chart.mjs
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Ajv from 'ajv';
@@ -47,6 +48,25 @@ const refused = [
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
 
+/** Values in the Secret of an installation, and the key that an upgrade names where it would bring a former password back. */
+const rotated = [
+  [{ DATABASE_PASSWORD_CREDITS: 'new', CREDITS_DATABASE_URL: 'postgres://credits:new@db/agent_service' }],
+  [{ DATABASE_PASSWORD_CREDITS: 'old', CREDITS_DATABASE_URL: 'postgres://credits:new@db/agent_service' }, 'CREDITS_DATABASE_URL'],
+  [
+    {
+      DATABASE_PASSWORD_AGENTS: 'old',
+      AGENTS_DATABASE_URL: 'postgres://agents:old@db/agent_service postgres://agents:new@db/agent_service',
+    },
+    'AGENTS_DATABASE_URL',
+  ],
+  [
+    { DATABASE_PASSWORD_IDENTITY: 'new', DATABASE_PASSWORD_IDENTITY_RUNTIME: 'old', IDENTITY_DATABASE_URL: 'postgres://identity:new@db/a' },
+    'IDENTITY_DATABASE_URL',
+  ],
+  [{ POSTGRES_PASSWORD: 'old', DATABASE_ADMIN_URL: 'postgres://agent_service:new@db/agent_service' }, 'DATABASE_ADMIN_URL'],
+  [{ REDIS_PASSWORD: 'old', REDIS_URL: 'redis://:new@redis:6379' }, 'REDIS_URL'],
+];
+
 /** Further values that work. */
 const accepted = [
   { ingress: { enabled: true, hosts: ['*.example.com'], portalHosts: ['*.portal.example.com'] } },
@@ -82,8 +102,11 @@ findings.push(...render([], ['--set', 'fullnameOverride=agents'], undefined, '12
 findings.push(...render([], ['--is-upgrade']));
 for (const values of accepted) findings.push(...render(['--values', '-'], [], JSON.stringify(values)));
 findings.push(...refused.flatMap((parameters) => refusal(...parameters)));
+findings.push(...rotated.flatMap((parameters) => upgradeOver(...parameters)));
 for (const finding of findings) console.log(finding);
-console.log(`${examples.length + accepted.length + 1} sets of values and ${refused.length} that are refused, ${findings.length} findings`);
+console.log(
+  `${examples.length + accepted.length + 1} sets of values and ${refused.length} that are refused, ${rotated.length} upgrades over a Secret, ${findings.length} findings`,
+);
 process.exitCode = findings.length > 0 ? 1 : 0;
 
 function lint(values) {
@@ -100,6 +123,26 @@ function refusal(values, message, release) {
   const { status, stderr } = template(['--set', values], undefined, release);
   if (status === 0) return [`${values}: is not refused`];
   return stderr.includes(message) ? [] : [`${values}: the message does not name ${message}: ${stderr}`];
+}
+
+/** An upgrade reads the Secret in the cluster, which stands in the chart itself here. */
+function upgradeOver(secret, key) {
+  const copy = join(mkdtempSync(join(tmpdir(), 'chart-')), 'agent-service');
+  cpSync(chart, copy, { recursive: true });
+  const file = join(copy, 'templates', 'secrets.yaml');
+  const text = readFileSync(file, 'utf8');
+  const data = Object.entries(secret).map(([name, value]) => `"${name}" "${Buffer.from(value).toString('base64')}"`);
+  const changed = text.replace('(lookup "v1" "Secret" .Release.Namespace $name)', `(dict "data" (dict ${data.join(' ')}))`);
+  writeFileSync(file, changed);
+  const { status, stderr } = spawnSync(helm, ['template', 'agents', copy, ...version, '--is-upgrade', '-s', 'templates/secrets.yaml'], {
+    encoding: 'utf8',
+  });
+  rmSync(join(copy, '..'), { recursive: true });
+  const where = `an upgrade over the Secret ${JSON.stringify(secret)}`;
+  if (changed === text) return ['templates/secrets.yaml does not read the Secret of the installation'];
+  if (key === undefined) return status === 0 ? [] : [`${where}: ${stderr}`];
+  if (status === 0) return [`${where}: is not refused`];
+  return stderr.includes(`another password in ${key}`) ? [] : [`${where}: the message does not name ${key}: ${stderr}`];
 }
 
 function render(values, options, input, release) {
