@@ -34,7 +34,7 @@ began=$(now)
 # Compose names a container that failed, and does not say why.
 compose up -d >"$work/up.log" 2>&1 || { cat "$work/up.log"; compose ps -a; compose logs --no-color --tail 5; exit 1; }
 until [ "$(docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' "$(compose ps -aq ready 2>/dev/null || compose ps -q ready)")" = 'exited 0' ]; do
-  [ $(($(now) - began)) -lt 120000 ] || { say 'the system did not become ready'; compose logs --tail 20 ready; exit 1; }
+  [ $(($(now) - began)) -lt 600000 ] || { say 'the system did not become ready'; compose logs --tail 20 ready; exit 1; }
   sleep 0.2
 done
 say "start on empty volumes: ready after $((($(now) - began) / 1000)) s"
