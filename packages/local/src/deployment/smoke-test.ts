@@ -17,6 +17,9 @@ const requestLimitMs = 60_000;
 /** An installation that has just become ready may have a busy node; creating the organization cannot be repeated. */
 const createLimitMs = 30_000;
 
+/** Declared before the task below, which uses it while this module is still evaluated. */
+class Unavailable extends OperatorFault {}
+
 /**
  * Sends one message through a deployment and checks that it was answered and charged. It uses the test environment of an organization that it makes
  * for itself, whose keys exist in this process only.
@@ -36,8 +39,6 @@ await runTask('smoke-test', async (env) => {
 });
 
 type Caller = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
-
-class Unavailable extends OperatorFault {}
 
 /** Repeats a request that met a 503 under the same Idempotency-Key, as every caller should, and resolves to the data of the response. */
 function createCaller(url: string, key: string): Caller {
