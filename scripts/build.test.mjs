@@ -46,7 +46,7 @@ test('stack traces of a bundle name the sources', async () => {
   };
   const { stderr } = await run(process.execPath, ['--input-type=module', '-e', program], { env: settings }).catch((cause) => cause);
   expect(stderr).toContain('URIError: URI malformed');
-  expect(stderr).toMatch(/packages\/store\/src\/migrations\.ts:\d+:\d+\)/);
+  expect(stderr).toMatch(/packages\/store\/src\/servers\/primary\.ts:\d+:\d+\)/);
 });
 
 test('a build finds the files of the repository from any folder', async () => {

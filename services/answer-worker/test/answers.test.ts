@@ -77,7 +77,7 @@ test('an answer in plain text is requested and reported as plain text without ch
 
 test('a stream has its start and the text in order, the first piece at once and the others joined', async () => {
   const text = Array.from({ length: 60 }, (_, index) => `word${index} `).join('');
-  scene.model.follow(() => ({ kind: 'text', text, pieceDelayMs: 2 }));
+  scene.model.follow(() => ({ kind: 'text', text, pieceDelayMs: 0 }));
   const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel, 'unread'] }) });
   await until('it is completed', () => scene.agents.completed.length === 1);
   const read = () => scene.dispatcher.of(id).flatMap((reply) => (reply.kind === 'delta' ? [reply.text] : []));
