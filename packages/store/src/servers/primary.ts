@@ -18,8 +18,8 @@ class StandbyError extends Error {
 }
 
 /**
- * Resolves when a server of the URL accepts connections. A process that ended instead would be restarted after pauses that grow, on Kubernetes to five minutes, so
- * that it came back long after its database. Rejects where waiting does not help, as with a wrong password.
+ * Resolves when a server of the URL accepts connections. A process that ended instead would be started again after pauses that grow, on Kubernetes to five
+ * minutes, so that it came back long after its database. Rejects where waiting does not help, as with a wrong password.
  */
 export async function waitForDatabase({ logger }: Pick<ProcessContext, 'logger'>, url: string): Promise<void> {
   let logged = '';
