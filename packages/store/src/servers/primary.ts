@@ -23,7 +23,8 @@ class StandbyError extends Error {
  */
 export async function waitForDatabase({ logger }: Pick<ProcessContext, 'logger'>, url: string): Promise<void> {
   let logged = '';
-  await retry(() => connectOnce(url), {
+  const urls = serverUrls(url);
+  await retry<unknown>(() => (urls.length === 1 ? acceptsWrites(urls[0] as string) : findPrimary(urls)), {
     pauseAfter: (_failures, cause) => (isAway(cause) ? waitPauseMs : undefined),
     onRetry(_failures, cause) {
       if (logged === reasonOf(cause)) return;
@@ -31,16 +32,6 @@ export async function waitForDatabase({ logger }: Pick<ProcessContext, 'logger'>
       logger.warn({ event: 'waiting_for_database', err: cause });
     },
   });
-}
-
-async function connectOnce(url: string): Promise<void> {
-  const client = new Client({ connectionString: await primaryUrl(url), connectionTimeoutMillis: probeLimitMs });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-  } finally {
-    client.end().catch(() => undefined);
-  }
 }
 
 /** A wrong password is temporary for a process that runs, because it may have been replaced, and a wrong setting for one that starts. */
@@ -101,13 +92,18 @@ async function findPrimary(urls: readonly string[]): Promise<string> {
 }
 
 async function probe(url: string): Promise<string> {
+  if (await acceptsWrites(url)) return url;
+  throw new StandbyError(`the server ${new URL(url).host} accepts no writes`);
+}
+
+/** Connects, and resolves to what the server says of itself. */
+async function acceptsWrites(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: probeLimitMs, application_name: 'agent-service probe' });
   client.on('error', () => undefined);
   const isStandby = watchStandby(client);
   try {
     await client.connect();
-    if (isStandby()) throw new StandbyError(`the server ${new URL(url).host} accepts no writes`);
-    return url;
+    return !isStandby();
   } finally {
     client.end().catch(() => undefined);
   }
