@@ -37,12 +37,15 @@ const receive = (id: string, type = 'agent.created', environment = 'live') =>
   webhooks.credits.receiveEvents({
     events: [{ id, type, organizationId, environment, createdAt: new Date(clock).toISOString(), dataJson: '{}' }],
   });
-const armedOf = (endpointId: string) =>
-  query<{ id: string; dispatch: number }>(
+/** The deliveries of a webhook that were given to dispatchers, as these name them. */
+async function armedOf(endpointId: string) {
+  const rows = await query<{ id: string; dispatch: number }>(
     webhooks.databaseUrl,
     "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
     [endpointId],
   );
+  return rows.map(({ id, dispatch }) => ({ delivery: { organizationId, environment: 'live', deliveryId: id }, dispatch }));
+}
 const deliveriesOf = (endpointId: string, page = {}) => as(() => webhooks.gateway.listDeliveries({ endpointId, page }));
 
 test('a secret is generated or the caller’s own, returned by creation and rotation only, and never stored in clear, also not under an Idempotency-Key', async () => {
@@ -220,10 +223,7 @@ test('void deliveries that another transaction locks are dropped later, and hold
   await receive('evt_waiting');
   const statusOf = async (endpointId: string) => (await deliveriesOf(endpointId)).deliveries[0]?.status;
   await until('both are dispatched', async () => (await armedOf(locked)).length + (await armedOf(free)).length === 2);
-  const items = (await armedOf(locked)).map(({ id, dispatch }) => ({
-    delivery: { organizationId, environment: 'live', deliveryId: id },
-    dispatch,
-  }));
+  const items = await armedOf(locked);
   const database = await connect(webhooks.databaseUrl);
   try {
     await database.query('begin');
@@ -251,11 +251,7 @@ test('an event that is sent again is one of the three that have to fail before a
   const failing = async () => {
     await until('a delivery is dispatched', async () => (await armedOf(endpointId)).length > 0);
     const failure = { reason: 'timeout', durationMs: 15_000 };
-    const items = (await armedOf(endpointId)).map(({ id, dispatch }) => ({
-      delivery: { organizationId, environment: 'live', deliveryId: id },
-      dispatch,
-      failure,
-    }));
+    const items = (await armedOf(endpointId)).map((item) => ({ ...item, failure }));
     await webhooks.dispatcher.endDelivery({ items });
   };
   const statusOf = async () => (await as(() => webhooks.gateway.listEndpoints({}))).endpoints[0]?.status;
@@ -282,18 +278,13 @@ test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fai
   await Promise.all(burst.map((index) => receive(`evt_burst_${String(index).padStart(2, '0')}`)));
   for (const endpointId of [busy, idle]) await until('the lane is full', async () => (await armedOf(endpointId)).length === 16);
   // A job of another dispatch ends no delivery.
-  const others = (await armedOf(idle)).map(({ id, dispatch }) => ({
-    delivery: { organizationId, environment: 'live', deliveryId: id },
-    dispatch: dispatch + 1,
-    answer: { status: 200, body: '', retryAfterMs: 0, durationMs: 1 },
-  }));
+  const answer = { status: 200, body: '', retryAfterMs: 0, durationMs: 1 };
+  const others = (await armedOf(idle)).map(({ delivery, dispatch }) => ({ delivery, dispatch: dispatch + 1, answer }));
   await webhooks.dispatcher.endDelivery({ items: others });
-  expect((await armedOf(idle)).map(({ id }) => id).sort()).toEqual(others.map(({ delivery }) => delivery.deliveryId).sort());
-  const failed = (await armedOf(busy)).map(({ id, dispatch }) => ({
-    delivery: { organizationId, environment: 'live', deliveryId: id },
-    dispatch,
-    failure: { reason: 'timeout', durationMs: 15_000 },
-  }));
+  const idsOf = (items: Awaited<ReturnType<typeof armedOf>>) => items.map(({ delivery }) => delivery.deliveryId).sort();
+  expect(idsOf(await armedOf(idle))).toEqual(idsOf(others));
+  const failure = { reason: 'timeout', durationMs: 15_000 };
+  const failed = (await armedOf(busy)).map((item) => ({ ...item, failure }));
   await webhooks.dispatcher.endDelivery({ items: failed });
   await until('others have their turn', async () => (await armedOf(busy)).length === 4);
   // Told again, or by a job that is none of theirs any more, it changes nothing.
