@@ -19,7 +19,7 @@ export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './servers/own-redis.ts';
 export { type PostgresPair, postgresPair } from './servers/postgres-pair.ts';
 export { silentProxy } from './servers/silent-proxy.ts';
-export { type DatabaseContents, type TestDatabase, testDatabase, withDatabase } from './servers/test-database.ts';
+export { countLockWaits, type DatabaseContents, type TestDatabase, testDatabase, withDatabase } from './servers/test-database.ts';
 export { testRedis } from './servers/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './servers/test-redis-cluster.ts';
 export { type TestSentinel, testSentinel } from './servers/test-sentinel.ts';

@@ -1,4 +1,4 @@
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, body, boot, createAgent } from './boot.ts';
 
@@ -123,8 +123,7 @@ test('a change that waits for that of another replica meets the version that it 
     await replica.query('begin');
     await replica.query(`update agents set name = 'theirs', version = 2 where id = $1`, [agentId]);
     const changed = update(agentId, { name: 'ours', ifVersions: [1] }).catch(({ code }: { code: string }) => code);
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until('the change waits', async () => ((await agents.database.query(waiting)).rowCount ?? 0) > 0);
+    await until('the change waits', async () => (await countLockWaits(agents.databaseUrl)) > 0);
     await replica.query('commit');
     expect(await changed).toBe('precondition_failed');
   } finally {

@@ -19,6 +19,7 @@ export interface BootedService {
   readonly worker: Client<'agents'>;
   /** The service's schema, past the service. */
   readonly database: Pool;
+  readonly databaseUrl: string;
   stop(): Promise<void>;
 }
 
@@ -57,6 +58,7 @@ export async function boot({ now, settings }: BootOptions = {}): Promise<BootedS
     operator,
     worker,
     database,
+    databaseUrl: url,
     async stop() {
       for (const client of [gateway, operator, worker]) client.close();
       await database.end();

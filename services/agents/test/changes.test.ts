@@ -1,5 +1,5 @@
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';
@@ -198,8 +198,7 @@ test('an attempt that is superseded while it claims a change claims none', async
     await superseding.query('begin');
     await superseding.query('update answers set attempt = 2 where id = $1', [answerId]);
     const claimed = codeOf(claim(1));
-    const isWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await Promise.race([claimed, until('the claim waits', async () => (await sql(isWaiting)).length > 0)]);
+    await Promise.race([claimed, until('the claim waits', async () => (await countLockWaits(service.databaseUrl)) > 0)]);
     await superseding.query('commit');
     expect(await claimed).toBe('attempt_superseded');
   } finally {

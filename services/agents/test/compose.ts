@@ -15,6 +15,7 @@ export interface Composition {
   readonly store: Store;
   /** The same schema, past the store. */
   readonly database: Pool;
+  readonly databaseUrl: string;
   stop(): Promise<void>;
 }
 
@@ -29,6 +30,7 @@ export async function compose({ ownServer = false } = {}): Promise<Composition> 
   return {
     store: running.started,
     database,
+    databaseUrl: url,
     async stop() {
       await database.end();
       await running.stop();

@@ -1,4 +1,4 @@
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
@@ -102,10 +102,8 @@ test('deletion waits for pending answers, and then removes everything', async ()
   expect(await remains(agentId)).toEqual(nothing);
 }, 30_000);
 
-const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-
 test('feedback that meets the removal of its conversation leaves no row behind', async () => {
-  const { store, database, stop } = await compose();
+  const { store, database, databaseUrl, stop } = await compose();
   try {
     await createMessagePartitions(store).ensure(start);
     const tenant = { organizationId: 'org_a', environment: 'live' } as const;
@@ -134,8 +132,7 @@ test('feedback that meets the removal of its conversation leaves no row behind',
     await store.transaction(async ({ sql }) => {
       expect(await replaceFeedback(sql, tenant, before)).toMatchObject({ score: 5 });
       removal = removeAll();
-      const isWaiting = async () => (await database.query(waiting)).rowCount === 1;
-      await Promise.race([removal, until(isWaiting)]);
+      await Promise.race([removal, until('the removal waits', async () => (await countLockWaits(databaseUrl)) > 0)]);
     });
     await removal;
     const after = await exchange();

@@ -1,5 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import type { Operation } from '../src/domain/operations.ts';
@@ -150,8 +151,7 @@ test('a ledger is locked before its rows are read in a transaction, also a ledge
   await other.query('begin');
   await addLedger(otherSql, created, start);
   const applying = applyWatched(created);
-  const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  while ((await credits.store.sql(waits)).length === 0);
+  await until('the grant waits', async () => (await countLockWaits(credits.database.url)) > 0);
   await other.query('commit');
   expect(await applying).toEqual([true]);
   expect(await credits.ledgers.find(created)).toMatchObject({ issued: 10 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
-import { until, withDatabase } from '@agent-service/testkit';
+import { countLockWaits, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
@@ -139,8 +139,7 @@ describe('keys', () => {
       await client.query('begin; set local search_path = identity');
       await client.query('select 1 from users where id = (select user_id from api_keys where id = $1) for update', [keyId]);
       const change = asAdmin((gateway) => gateway.updateKey({ keyId, name: 'Late' })).catch((cause: unknown) => cause);
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await until('the change waits', async () => (await client.query(waiting)).rows.length > 0);
+      await until('the change waits', async () => (await countLockWaits(identity.url)) > 0);
       await client.query('update api_keys set revoked_at = now() where id = $1', [keyId]);
       await client.query('commit');
       expect(await change).toMatchObject({ code: 'credential_ended' });

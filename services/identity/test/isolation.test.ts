@@ -1,5 +1,5 @@
 import { createClient, type Principal } from '@agent-service/contracts';
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
@@ -46,16 +46,6 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (cause: { code?: string }) => cause.code ?? String(cause),
   );
 
-/** How many connections wait for a lock with such a statement. */
-async function countWaiting(statement: string): Promise<number> {
-  const { rows } = await observer.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
-    [statement],
-  );
-  return rows[0]?.count ?? 0;
-}
-
 test('an organization that requests 120 tokens at once delays only itself', async () => {
   let issued = 0;
   const flood = Array.from({ length: 120 }, async () => {
@@ -77,7 +67,7 @@ test('an organization that requests 120 tokens at once delays only itself', asyn
 test('filtered reads of a long audit log hold two connections at most, and one for an organization', async () => {
   const filtered = ({ principal }: Organization) =>
     codeOf(identity.as({ ...principal, scopes: ['audit:read'] }, () => identity.gateway.listAuditEntries({ action: 'agent.created' })));
-  const waiting = () => countWaiting('%from audit_entries%action = $%');
+  const waiting = () => countLockWaits(identity.url, 'from audit_entries%action = $');
   const reads: Promise<string>[] = [];
   await database.query('begin');
   try {
@@ -146,7 +136,7 @@ test('revocations that wait for each other hold one connection of an organizatio
      select $1, 'key_waiting_' || n, 'live', $2, 'key_waiting_' || n, '', '{}', false, now() from generate_series(1, 30) n returning id`,
     [busy.organizationId, busy.userId],
   );
-  const waiting = () => countWaiting('%update api_keys%');
+  const waiting = () => countLockWaits(identity.url, 'update api_keys');
   const revocations: Promise<string>[] = [];
   await database.query('begin');
   try {
@@ -172,7 +162,7 @@ test('changes of an administrator in the portal that wait for each other hold on
     client: { address: '10.0.0.1', countedAddress: '10.0.0.1' },
   });
   const { sessionToken } = opened ?? { sessionToken: '' };
-  const waiting = () => countWaiting('%from organizations%');
+  const waiting = () => countLockWaits(identity.url, 'from organizations');
   const changes: Promise<string>[] = [];
   await database.query('begin');
   try {

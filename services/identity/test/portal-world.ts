@@ -1,5 +1,5 @@
 import { type Client, createClient, type Principal, ServiceError } from '@agent-service/contracts';
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { boot } from './boot.ts';
 
@@ -38,8 +38,6 @@ export const endOfSessions = (userId: string): Statements => [
   ['delete from portal_sessions where user_id = $1', userId],
 ];
 
-const findWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-
 /** The outcome of work that reads before the statements are committed, and then waits for their locks; `second` begins behind it. */
 export async function outcomeBehind(
   url: string,
@@ -56,8 +54,7 @@ export async function outcomeBehind(
     const outcome = outcomeOf(work()).finally(() => {
       isOver = true;
     });
-    const wait = (count: number) =>
-      until('the work waits or is over', async () => isOver || (await client.query(findWaiting)).rows.length >= count);
+    const wait = (count: number) => until('the work waits or is over', async () => isOver || (await countLockWaits(url)) >= count);
     await wait(1);
     second?.();
     if (second) await wait(2);

@@ -1,4 +1,4 @@
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type BootedService, boot, connect, holdInsert, query } from './boot.ts';
@@ -116,14 +116,7 @@ test('the queue of a deleted webhook is not checked again after an event that ar
   await until('its queue is checked', async () => (await lookAtOf(id)) === null);
 });
 
-const isWaiting = async (statement: string) =>
-  (
-    await query(
-      webhooks.databaseUrl,
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike $1",
-      [`%${statement}%`],
-    )
-  ).length > 0;
+const isWaiting = async (statement: string) => (await countLockWaits(webhooks.databaseUrl, statement)) > 0;
 
 test('retries wait in the database only, and are dispatched when they are due', async () => {
   const id = await create();

@@ -1,4 +1,4 @@
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type BootedService, boot, connect, query } from './boot.ts';
 import { asCaller } from './clients.ts';
@@ -97,7 +97,7 @@ test('410 of a delivery from before a deactivation does not disable the webhook 
     const reported = webhooks.dispatcher.endDelivery({ items: [{ ...key, url, ...answer410 }] });
     await until(
       'the report has the webhook and waits for the delivery',
-      async () => (await query(webhooks.databaseUrl, waiting)).length > 0,
+      async () => (await countLockWaits(webhooks.databaseUrl, 'as is_expected')) > 0,
     );
     await database.query('rollback');
     await reported;
@@ -107,6 +107,3 @@ test('410 of a delivery from before a deactivation does not disable the webhook 
   expect(await webhookOf(id)).toMatchObject({ status: 'healthy', active: true });
   expect(await deliveryOf(id)).toMatchObject({ status: 'failed', responseStatus: 410 });
 });
-
-const waiting =
-  "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%as is_expected%' and pid <> pg_backend_pid()";

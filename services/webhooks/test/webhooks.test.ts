@@ -1,5 +1,5 @@
 import type { ServiceError } from '@agent-service/contracts';
-import { until } from '@agent-service/testkit';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type BootedService, boot, connect, holdInsert, query } from './boot.ts';
 import { asCaller } from './clients.ts';
@@ -74,8 +74,7 @@ test('a rotation that waits for that of another replica keeps the secret that it
     await replica.query('begin');
     await replica.query(`update endpoints set secret = 'of the other rotation' where id = $1`, [endpointId]);
     const rotated = as(() => webhooks.gateway.rotateSecret({ endpointId }));
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until('the rotation waits', async () => (await query(webhooks.databaseUrl, waiting)).length > 0);
+    await until('the rotation waits', async () => (await countLockWaits(webhooks.databaseUrl)) > 0);
     await replica.query('commit');
     await rotated;
   } finally {
@@ -198,7 +197,7 @@ test.each([
   try {
     await holdInsert(database, { organizationId, eventId: 'evt_race', at: new Date(clock) });
     const receiving = receive('evt_race');
-    await until('the event waits', async () => (await query(webhooks.databaseUrl, waitingInserts)).length > 0);
+    await until('the event waits', async () => (await countLockWaits(webhooks.databaseUrl, 'insert into events')) > 0);
     clock += lateMs;
     await as(() => webhooks.gateway.updateEndpoint({ endpointId, active: false }));
     await until('the deactivation has ended', async () => (await query(webhooks.databaseUrl, voidingWebhooks)).length === 0);
@@ -243,7 +242,6 @@ test('void deliveries that another transaction locks are dropped later, and hold
   await until('both are done', async () => (await query(webhooks.databaseUrl, voidingWebhooks)).length === 0);
 });
 
-const waitingInserts = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%insert into events%'";
 const voidingWebhooks = 'select 1 from endpoints where voiding';
 
 test('an event that is sent again is one of the three that have to fail before a webhook is disabled', async () => {

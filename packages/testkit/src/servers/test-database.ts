@@ -77,6 +77,13 @@ export async function withDatabase<T>(url: string, work: (client: Client) => Pro
   }
 }
 
+/** How many sessions of the database wait for a lock, with a statement that contains what this pattern of `ilike` describes. */
+export async function countLockWaits(url: string, statement = ''): Promise<number> {
+  const waiting = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query ilike '%' || $1 || '%'`;
+  return await withDatabase(url, async (client) => (await client.query(waiting, [statement])).rows.length);
+}
+
 const leavingMs = 1_000;
 
 /** Connections that are being closed are let go: one that is cut in the middle of it would be a fault without a listener. */

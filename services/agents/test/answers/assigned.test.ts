@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Assignment, Offer } from '../../src/answers/dispatch.ts';
 import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
@@ -166,14 +167,7 @@ test('an attempt whose worker stops while the answer is being accepted is taken 
   });
   await turn();
   const accepting = accept();
-  await untilValue(
-    () =>
-      rig.sql<{ count: number }>(
-        `select count(*)::integer as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        [],
-      ),
-    ([row]) => (row?.count ?? 0) > 0,
-  );
+  await until('the statement waits', async () => (await countLockWaits(rig.databaseUrl)) > 0);
   expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);
   expect(await waiting).toEqual([]);
   resolve();

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
+import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { dispatchNext, findDueWork } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
@@ -335,10 +336,7 @@ test('waiting answers are sent on in the order of their keys', async () => {
   await rig.store.transaction(async ({ sql }) => {
     await sql('select 1 from answers where id = $1 for update', [ids[3]]);
     wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], { inFlight: 3, workerChannels: [] }, rig.clock.now);
-    await untilValue(
-      () => rig.sql<object>(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
-      (waiting) => waiting.length > 0,
-    );
+    await until('it waits for the row', async () => (await countLockWaits(rig.databaseUrl)) > 0);
     const free = await sql<{ id: string }>('select id from answers where id = any($1) order by id for update skip locked', [ids.slice(2)]);
     expect(free.map(({ id }) => id)).toEqual([ids[3], ids[4]]);
   });

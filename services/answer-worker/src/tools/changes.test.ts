@@ -9,7 +9,7 @@ import {
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { until } from '@agent-service/local/host/waiting';
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { countLockWaits, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChanges } from './changes.ts';
@@ -115,8 +115,7 @@ test('a change that is cancelled before its commit is reported as undone', async
   const abort = new AbortController();
   const row = { ...input, rows: [{ key: { id: 2 }, values: { edits: 5 } }] };
   const making = changes.make(row, () => change(row, abort.signal)).catch((cause: unknown) => cause);
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  expect(await until(async () => (await query(waiting)).length > 0, 10_000, 5)).toBe(true);
+  expect(await until(async () => (await countLockWaits(business.url)) > 0, 10_000, 5)).toBe(true);
   abort.abort();
   expect(await making).toMatchObject({ kind: 'cancelled' });
   await holder.query('commit');

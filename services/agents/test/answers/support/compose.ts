@@ -23,6 +23,7 @@ export interface Composition {
   /** Dependencies of the sweeps; none runs by itself. */
   readonly deps: SweepDeps;
   readonly sql: Sql;
+  readonly databaseUrl: string;
   readonly store: AnswersServiceDeps['store'];
   readonly ledger: ScriptedLedger;
   readonly clock: { now: number };
@@ -101,6 +102,7 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
     answers,
     deps,
     sql: store.sql,
+    databaseUrl: database.url,
     store,
     ledger,
     clock,
