@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, operatorService } from '@agent-service/contracts';
 import { type ClockShifts, clockShifts, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { explainFailures } from './expectations.ts';
+import { explainFailures, explainRepeats } from './expectations.ts';
 import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
@@ -135,7 +135,7 @@ test.each([
     }
     await untilFaults(skewed, []);
     expect(explainFailures(world, summarize(await load.stop()).failures)).toEqual([]);
-    expect([...world.modelRequests.values()].filter((times) => times > 1)).toEqual([]);
+    expect(explainRepeats(world)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
     expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });

@@ -25,13 +25,25 @@ const batchFailure = /"event":"(hold_failed|accepting_failed|inserting_failed|ex
 
 /** The failures, each with what the processes logged of its request and of batches: the reason of a refusal is nowhere else. */
 export function explainFailures(world: FaultyWorld, failures: readonly string[]): string[] {
-  const folder = join(world.system.dataDir, 'logs');
   return failures.map((failure) => {
     const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? failure;
-    const lines = readdirSync(folder).flatMap((file) => {
-      const logged = readFileSync(join(folder, file), 'utf8').split('\n');
-      return logged.filter((line) => line.includes(requestId) || batchFailure.test(line)).map((line) => `${file}: ${line}`);
-    });
-    return [failure, ...lines].join('\n');
+    return [failure, ...findLogged(world, (line) => line.includes(requestId) || batchFailure.test(line))].join('\n');
+  });
+}
+
+/** Further attempts at answers, and what was wrong with a process or a call in the meantime. */
+const furtherAttempt = /"event":"answer".*"attempt":(?!1,)|"level":[45]0/;
+
+/** The messages that the model received more than once, and behind them what the processes logged of the reasons. */
+export function explainRepeats(world: FaultyWorld): string[] {
+  const repeats = [...world.modelRequests].filter(([, times]) => times > 1).map(([marker, times]) => `${marker}: ${times} times`);
+  return repeats.length === 0 ? [] : [...repeats, ...findLogged(world, (line) => furtherAttempt.test(line))];
+}
+
+function findLogged({ system }: FaultyWorld, isMeant: (line: string) => boolean): string[] {
+  const folder = join(system.dataDir, 'logs');
+  return readdirSync(folder).flatMap((file) => {
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n');
+    return lines.filter(isMeant).map((line) => `${file}: ${line}`);
   });
 }
