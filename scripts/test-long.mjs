@@ -1,9 +1,11 @@
-// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N] [--again]
-// With --again the suites that failed run once more, alone, and the form counts as passed if they pass then.
+// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N] [--again] [--lanes N]
+// With --again a form that failed runs once more at the end, with nothing beside it, and counts as passed if it passes then.
+// With --lanes so many forms run beside each other, in the order in which they are named. Each runs one suite at a time, and its lines begin with its name.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 /** Jest with the options of Node that npm test has. */
@@ -14,8 +16,8 @@ const jest = JSON.parse(readFileSync('package.json', 'utf8'))
 const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
 
 /**
- * `program`: a program instead of suites of Jest. `alone`: asserts times, so that nothing else may run beside it. `loaded`: every core is busy with other work.
- * `named`: runs only by its name.
+ * `program`: a program instead of suites of Jest. `alone`: asserts times, so that nothing else may run beside it.
+ * `single`: its suites run one at a time. `loaded`: every core is busy with other work. `named`: runs only by its name.
  */
 const forms = {
   faults: {
@@ -100,7 +102,7 @@ const forms = {
     env: { PORTAL_PAGES: 'long' },
     suites: ['services/portal/test/pages'],
     needs: browser,
-    alone: true,
+    single: true,
   },
   screenshots: {
     about: 'pictures of every page of the portal in docs/portal, made again',
@@ -149,41 +151,62 @@ const forms = {
   },
 };
 
-const options = { times: { type: 'string', default: '10' }, again: { type: 'boolean', default: false } };
+const options = {
+  times: { type: 'string', default: '10' },
+  again: { type: 'boolean', default: false },
+  lanes: { type: 'string', default: '1' },
+};
 const { positionals, values } = parseArgs({ allowPositionals: true, options });
-const times = Number(values.times);
-if (!Number.isInteger(times) || times < 1) throw new Error(`--times must be a whole number from 1, not ${values.times}`);
+const readCount = (name) => {
+  const count = Number(values[name]);
+  if (Number.isInteger(count) && count >= 1) return count;
+  throw new Error(`--${name} must be a whole number from 1, not ${values[name]}`);
+};
+const [times, lanes] = [readCount('times'), readCount('lanes')];
 const unknown = positionals.filter((name) => !Object.hasOwn(forms, name));
 if (unknown.length > 0) throw new Error(`No long form ${unknown.join(', ')}; there are ${Object.keys(forms).join(', ')}.`);
 
 /** For tests that name no limit of their own: the usual one is that of the short forms. */
 const testLimitMs = 30 * 60_000;
 
+const names = positionals.length > 0 ? [...new Set(positionals)] : Object.keys(forms).filter((name) => !forms[name].named);
+const alone = names.filter((name) => lanes > 1 && (forms[name].alone || forms[name].loaded));
+const waiting = names.filter((name) => !alone.includes(name));
 const results = [];
-for (const [name, form] of Object.entries(forms)) {
-  if (positionals.length > 0 ? !positionals.includes(name) : form.named) continue;
-  for (let round = 1; round <= (form.loaded ? times : 1); round += 1) {
-    console.log(`\n== ${name}${form.loaded ? ` ${round} of ${times}` : ''}: ${form.about}`);
-    const beganAt = performance.now();
-    let code = await (form.loaded ? underLoad(() => run(form)) : run(form));
-    if (code !== 0 && values.again) {
-      console.log(`UNSTABLE: suites of ${name} failed and run once more, alone`);
-      code = await run({ ...form, alone: true }, '--onlyFailures');
-    }
-    results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
-  }
+await Promise.all(Array.from({ length: lanes }, () => runAll(waiting)));
+await runAll(alone);
+const failed = values.again ? results.filter(({ code }) => code !== 0) : [];
+for (const result of failed) {
+  console.log(`UNSTABLE: ${result.name} failed and runs once more, with nothing beside it`);
+  result.code = await run(result.name);
 }
 
 console.log('\nLong forms:');
 for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
 process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
-function run({ env, program, suites, alone, needs = {} }, ...choice) {
-  for (const [command, name] of Object.entries(needs)) install(command, name);
-  const options = [`--testTimeout=${testLimitMs}`, ...(alone ? ['--maxWorkers=1'] : [])];
-  const words = program ?? [...jest, ...options, ...choice, ...suites];
-  const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } });
-  return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+async function runAll(waiting) {
+  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    const { about, loaded } = forms[name];
+    for (let round = 1; round <= (loaded ? times : 1); round += 1) {
+      console.log(`\n== ${name}${loaded ? ` ${round} of ${times}` : ''}: ${about}`);
+      const beganAt = performance.now();
+      const code = await (loaded ? underLoad(() => run(name)) : run(name));
+      results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
+    }
+  }
+}
+
+async function run(name) {
+  const { env, program, suites, alone, single, needs = {} } = forms[name];
+  for (const [command, debianPackage] of Object.entries(needs)) install(command, debianPackage);
+  const workers = alone || single || lanes > 1 ? ['--maxWorkers=1'] : [];
+  const words = program ?? [...jest, `--testTimeout=${testLimitMs}`, ...workers, ...suites];
+  const stdio = lanes > 1 ? ['ignore', 'pipe', 'pipe'] : 'inherit';
+  const child = spawn(process.execPath, words, { stdio, env: { ...process.env, ...env } });
+  for (const stream of ['stdout', 'stderr'])
+    if (lanes > 1) createInterface({ input: child[stream] }).on('line', (line) => process[stream].write(`${name}: ${line}\n`));
+  return await new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
 }
 
 /** Installs the Debian package of a command that is missing, which only root can do. */
