@@ -198,6 +198,20 @@ describe('failed authentications', () => {
     expect((await from(0, apiKey('1'), '4.4.4.5')).status).toBe(401);
   });
 
+  test('are not counted where the credential has expired or was revoked: other callers behind the address are let in', async () => {
+    const authenticate = peer.script.authenticate as NonNullable<typeof peer.script.authenticate>;
+    peer.script.authenticate = async ({ tokens }) => ({
+      results: tokens.map((token) => ({ refusal: token === 'e.e.e' ? 'token_expired' : 'token_revoked' })),
+    });
+    const refused = [];
+    for (let i = 0; i < 12; i++) refused.push(await from(i, i % 4 < 2 ? 'e.e.e' : apiKey('y'), '5.5.5.5'));
+    peer.script.authenticate = authenticate;
+    expect(new Set(refused.map(({ status, body }) => `${status} ${body.error.code}`))).toEqual(
+      new Set(['401 token_expired', '401 token_revoked']),
+    );
+    expect((await from(0, apiKey('l'), '5.5.5.5')).status).toBe(200);
+  });
+
   test('are not counted where no credential was sent', async () => {
     for (let i = 0; i < 12; i++) expect((await ask(url(0), '/v1/users', { headers: { 'x-forwarded-for': '3.3.3.3' } })).status).toBe(401);
     expect((await from(0, apiKey('2'), '3.3.3.3')).status).toBe(401);

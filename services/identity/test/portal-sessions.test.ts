@@ -47,7 +47,7 @@ describe('a session', () => {
     const self = await service.as(principal, () => service.gateway.getSelf({}));
     expect(self.credentialType).toBe('session');
     await portal.endSession({ sessionToken });
-    expect((await authenticate(accessToken))?.refusal).toBe('invalid_token');
+    expect((await authenticate(accessToken))?.refusal).toBe('token_revoked');
     expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
   });
 
@@ -81,7 +81,7 @@ describe('a session', () => {
     expect((await authenticate(accessToken))?.principal?.scopes).not.toContain('users:write');
     expect(await outcomeOf(portal.listInvitations({ sessionToken }))).toBe('admin_required');
     await change({ status: 'deactivated' });
-    expect((await authenticate(accessToken))?.refusal).toBe('invalid_token');
+    expect((await authenticate(accessToken))?.refusal).toBe('token_revoked');
     expect(await outcomeOf(portal.issueSessionToken({ sessionToken, environment: 'live' }))).toBe('unauthorized');
     expect(await outcomeOf(world.signIn(`second-${email}`))).toBe('invalid_credentials');
     await change({ status: 'active' });

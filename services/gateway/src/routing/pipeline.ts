@@ -83,7 +83,7 @@ async function identify(exchange: Exchange, deps: PipelineDeps): Promise<{ token
     }
     return { token, principal: await authenticator.authenticate(token) };
   } catch (cause) {
-    if (isFailedAuthentication(cause)) await failures.count(addressOf(exchange));
+    if (isGuess(cause)) await failures.count(addressOf(exchange));
     throw cause;
   }
 }
@@ -115,9 +115,8 @@ function whyLacking(scope: Scope, { role, environment }: Principal): string {
   return `The token lacks the scope ${scope}.`;
 }
 
-/** A request without a credential is no attempt with a wrong one. */
-const isFailedAuthentication = (cause: unknown) =>
-  cause instanceof ServiceError && cause.definition.http === 401 && cause.code !== 'missing_token';
+/** A caller whose credential has expired or was revoked had a valid one, and one without a credential does not try any. */
+const isGuess = (cause: unknown) => cause instanceof ServiceError && cause.code === 'invalid_token';
 
 /** Serves a caller without a token. A token endpoint is limited by address before the body is read, and then by the claimed credential. */
 const forEveryone = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {

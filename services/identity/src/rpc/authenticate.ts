@@ -87,7 +87,8 @@ function fromKey({ organizationId, environment, userId, id, scopes, admin, role,
  * Its rights are limited to the credential's current ones.
  */
 function fromClaims({ claims, kid }: Verified, credential: Omit<CredentialRow, 'hash' | 'previousHash'> | undefined): Verdict {
-  if (!credential) return { refusal: 'invalid_token' };
+  // The signature is genuine, so there was one: a session that has ended leaves no row.
+  if (!credential) return { refusal: 'token_revoked' };
   const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
   if (!isSame) return { refusal: 'invalid_token' };
   if (credential.revoked || (claims.parent_iat ?? claims.iat) < (credential.tokensSince ?? 0)) return { refusal: 'token_revoked' };
