@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Channel, credentials, Client as GrpcClient, Metadata, Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -132,7 +133,7 @@ test('a call that was given up before it was read does not begin', async () => {
   raw.close();
 });
 
-test('a lost stream fails its calls as unavailable and cancels them where they run; the next call opens another stream', async () => {
+test('a lost stream fails its calls as unavailable and cancels them where they run', async () => {
   onServed = () => undefined;
   const lost = send('lost');
   await until(() => served.length === 1);
@@ -142,6 +143,60 @@ test('a lost stream fails its calls as unavailable and cancels them where they r
   expect(await codeOf(lost)).toBe(status.UNAVAILABLE);
   await isCancelled;
   served[0]?.reply(null, {});
+});
+
+test('a response larger than the client reads loses the stream, and the next call opens another', async () => {
+  onServed = ({ call, reply }) => reply(null, { text: 'x'.repeat(call.request === 'large' ? 5_000_000 : 1) });
+  expect(await codeOf(send('large'))).toBe(status.UNAVAILABLE);
+  expect(await codeOf(send('small'))).toBe(status.OK);
+});
+
+test('responses of one turn that are too large for one message all arrive', async () => {
+  onServed = () => undefined;
+  const calls = Array.from({ length: 8 }, (_, n) => send(`${n}`));
+  await until(() => served.length === 8);
+  for (const { reply } of served) reply(null, { text: 'x'.repeat(1_000_000) });
+  expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => status.OK));
+});
+
+test('an answered call leaves no timer', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  await send('first').outcome;
+  const before = timers();
+  await Promise.all(Array.from({ length: 100 }, (_, n) => send(`${n}`).outcome));
+  expect(timers()).toBeLessThan(before + 100);
+});
+
+test('a stream that opens while the server closes ends after its calls', async () => {
+  streams.close();
+  expect(await codeOf(send('x'))).toBe(status.OK);
+  const closed = Promise.withResolvers<void>();
+  server.tryShutdown(() => closed.resolve());
+  await closed.promise;
+});
+
+test('nothing is written to a stream that was cancelled and closed', () => {
+  let open: (stream: PassThrough) => void = () => undefined;
+  const addService = (_: unknown, { Open }: { Open: typeof open }) => {
+    open = Open;
+  };
+  const replies: Reply<object>[] = [];
+  const method = { deserialize: asIs, serialize: toBytes, handle: (_: unknown, reply: Reply<object>) => replies.push(reply) };
+  const opened = serveCallStreams({ addService } as unknown as Server, new Map([[path, method]]));
+  const stream = new PassThrough();
+  let messages = 0;
+  stream.write = () => {
+    messages += 1;
+    return true;
+  };
+  open(stream);
+  stream.emit('data', encodeFrame({ id: 1, path }));
+  stream.emit('cancelled');
+  replies[0]?.(null, {});
+  stream.emit('close');
+  opened.close();
+  expect(replies).toHaveLength(1);
+  expect(messages).toBe(0);
 });
 
 test('a server that closes answers the calls under way, and its clients then end their streams', async () => {
