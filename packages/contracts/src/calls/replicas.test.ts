@@ -1,5 +1,27 @@
-import { expect, test } from '@jest/globals';
-import { readTarget } from './replicas.ts';
+import { connectivityState, credentials } from '@grpc/grpc-js';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
+
+let replicas: ReplicaSet | undefined;
+
+function createReplicas(
+  resolve: () => Promise<string[]>,
+  { mayChange = false, check = async (_: Replica): Promise<void> => undefined } = {},
+) {
+  replicas = new ReplicaSet({
+    addresses: { resolve, mayChange },
+    credentials: credentials.createInsecure(),
+    options: {},
+    check,
+    isCheckedFirst: false,
+  });
+  return replicas;
+}
+
+afterEach(() => {
+  jest.useRealTimers();
+  replicas?.close();
+});
 
 test.each([
   ['ipv4:10.0.0.1:50051,10.0.0.2:50052', ['ipv4:10.0.0.1:50051', 'ipv4:10.0.0.2:50052']],
@@ -34,4 +56,71 @@ test('a host is looked up once at a time, however long the name servers take', a
   const second = addresses.resolve();
   expect(second).not.toBe(first);
   expect(await second).toEqual(await first);
+});
+
+const [first, second] = ['ipv4:127.0.0.1:1', 'ipv4:127.0.0.1:2'] as const;
+
+test('addresses that could not be resolved are resolved again for the next call', async () => {
+  let isKnown = false;
+  const set = createReplicas(async () => (isKnown ? [first] : Promise.reject(new Error('ENOTFOUND'))));
+  await expect(set.start()).rejects.toMatchObject({ code: 'unavailable' });
+  isKnown = true;
+  await set.start();
+  expect(set.serving()).toEqual([first]);
+});
+
+test('a client that is closed while its addresses are resolved opens no connection', async () => {
+  const resolving = Promise.withResolvers<string[]>();
+  const set = createReplicas(() => resolving.promise);
+  const starting = set.start();
+  set.close();
+  resolving.resolve([first]);
+  await expect(starting).rejects.toMatchObject({ code: 'unavailable' });
+  expect(set.find(first)).toBeUndefined();
+});
+
+test('the connection to a replica that is no longer among the addresses is closed', async () => {
+  jest.useFakeTimers();
+  let addresses: string[] = [first, second];
+  const set = createReplicas(async () => addresses, { mayChange: true });
+  await set.start();
+  const removed = set.find(first) as Replica;
+  addresses = [second];
+  await jest.advanceTimersByTimeAsync(6_000);
+  expect(set.serving()).toEqual([second]);
+  expect(removed.channel.getConnectivityState(false)).toBe(connectivityState.SHUTDOWN);
+});
+
+test('a replica has one health check at a time, and none after the client was closed', async () => {
+  const checks: Replica[] = [];
+  const checking = Promise.withResolvers<void>();
+  const set = createReplicas(async () => [first], {
+    check: (replica) => {
+      checks.push(replica);
+      return checking.promise;
+    },
+  });
+  await set.start();
+  const replica = set.find(first) as Replica;
+  void set.check(replica);
+  expect(checks).toHaveLength(1);
+  checking.resolve();
+  await Promise.resolve();
+  await set.check(replica);
+  expect(checks).toHaveLength(2);
+  set.close();
+  await set.check(replica);
+  expect(checks).toHaveLength(2);
+});
+
+test('a call goes to the replica with the fewest calls in flight, and to none that has a thousand', async () => {
+  const set = createReplicas(async () => [first, second]);
+  await set.start();
+  const [one, other] = [set.find(first), set.find(second)] as [Replica, Replica];
+  one.inFlight = 1;
+  expect([set.pick(), set.pick(), set.pick()]).toEqual([other, other, other]);
+  other.inFlight = 1_000;
+  expect(set.pick()).toBe(one);
+  one.inFlight = 1_000;
+  expect(set.pick()).toBeUndefined();
 });
