@@ -33,12 +33,15 @@ const principal: Principal = {
 let peer: RunningProcess<number>;
 let client: Client<'identity'>;
 let attempts = 0;
+/** The handler of the call for the user `left` has started. */
+let handlerStart: Promise<void>;
 let cancelled: Promise<void>;
 
 /** A peer that shows what arrives; methods that are not looked at answer empty. */
 function peerImplementation(): Implementation<'identity'> {
   const rest = everyMethod('identity', () => ({ allow: services('gateway'), handle: async () => ({}) }));
-  const noticed = Promise.withResolvers<void>();
+  const [beginning, noticed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  handlerStart = beginning.promise;
   cancelled = noticed.promise;
   const visible: Partial<Implementation<'identity'>> = {
     getUser: {
@@ -46,10 +49,11 @@ function peerImplementation(): Implementation<'identity'> {
       handle: async ({ userId }, call) => {
         if (userId === 'broken') throw new TypeError('a bug with a secret inside');
         if (userId === 'teapot') throw new ServiceError('email_taken', { param: 'email', details: { hint: 1 } });
-        if (userId === 'slow') {
+        if (userId === 'left') {
           call.signal.addEventListener('abort', () => noticed.resolve());
-          await pause(3_000, undefined, { signal: call.signal });
+          beginning.resolve();
         }
+        if (userId === 'slow' || userId === 'left') await pause(3_000, undefined, { signal: call.signal });
         const left = call.expiresAt - performance.now();
         return { user: { id: call.tenant.userId, name: call.requestId, email: String(left), role: String(currentCall() === call) } };
       },
@@ -118,8 +122,9 @@ describe('what travels with a call', () => {
 
   test('a caller that disconnects cancels the work', async () => {
     const abort = new AbortController();
-    const call = inCall(() => client.getUser({ userId: 'slow' }), { signal: abort.signal });
-    setImmediate(() => abort.abort());
+    const call = inCall(() => client.getUser({ userId: 'left' }), { signal: abort.signal });
+    await handlerStart;
+    abort.abort();
     await expect(call).rejects.toMatchObject({ code: 'cancelled' });
     await cancelled;
   });

@@ -1,7 +1,10 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { type handleUnaryCall, type MethodDefinition, Server as RpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { staleCallError } from '../src/calls/wire.ts';
+import { loadService } from '../src/catalogue.ts';
 import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
 import { config, everyMethod } from './served.ts';
 
@@ -164,4 +167,26 @@ test('a client that is closed while a call learns its challenge fails the call, 
     closing.close();
     expect(['done', 'unavailable', 'cancelled']).toContain(await outcome);
   }
+});
+
+test('a call that is refused under the challenge that its server sent is not signed a third time', async () => {
+  let received = 0;
+  const server = new RpcServer();
+  const refuse: handleUnaryCall<unknown, unknown> = (_call, reply) => {
+    received += 1;
+    reply(staleCallError(`challenge-${received}`));
+  };
+  server.addService({ UpdateUser: loadService('identity')['UpdateUser'] as MethodDefinition<unknown, unknown> }, { UpdateUser: refuse });
+  const port = await new Promise((resolve) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound)),
+  );
+  const refused = createClient('identity', {
+    address: `ipv4:127.0.0.1:${port}`,
+    as: 'gateway',
+    config: config as unknown as ClientConfig,
+  });
+  await expect(refused.updateUser({})).rejects.toMatchObject({ code: 'internal' });
+  expect(received).toBe(2);
+  refused.close();
+  server.forceShutdown();
 });
