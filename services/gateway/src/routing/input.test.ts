@@ -156,6 +156,12 @@ describe('Idempotency-Key', () => {
     expect(key?.fingerprint).not.toBe(idempotencyKey('k 1', principal, 'POST', '/v1/users', { a: 2 })?.fingerprint);
   });
 
+  test('is that of one end user only, whose token is of a credential that many share', () => {
+    const scopeOf = (tokenId: string) => idempotencyKey('k', { ...principal, agentId: 'agt_1', tokenId }, 'POST', '/', {})?.scope;
+    expect(new Set([scopeOf(''), scopeOf('tok_1'), scopeOf('tok_2')]).size).toBe(3);
+    expect(scopeOf('')).toBe(idempotencyKey('k', principal, 'POST', '/', {})?.scope);
+  });
+
   test.each(['', 'ä', 'a\tb', 'x'.repeat(256)])('%j is refused', (header) => {
     expect(errorOf(() => idempotencyKey(header, principal, 'POST', '/', {}))?.param).toBe('Idempotency-Key');
     expect(idempotencyKey('x'.repeat(255), principal, 'POST', '/', {})?.scope).toContain('x'.repeat(255));
