@@ -153,6 +153,18 @@ test('a token that has come to its end is refused while its verdict is kept', as
   expect(requests).toHaveLength(1);
 });
 
+test('a token is known while the last verdict on it is good, also after that verdict has ended', async () => {
+  verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
+  const authenticator = open();
+  expect(authenticator.knows(key('a'))).toBe(false);
+  await authenticator.authenticate(key('a'));
+  nowMs = 1_000;
+  expect(authenticator.knows(key('a'))).toBe(true);
+  verdicts[key('a')] = { refusal: 'token_revoked' };
+  await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'token_revoked' });
+  expect(authenticator.knows(key('a'))).toBe(false);
+});
+
 test('concurrent tokens share one call, and each token is sent once', async () => {
   for (const letter of 'abc') verdicts[key(letter)] = { principal: principal(letter), endsAt: Number.POSITIVE_INFINITY };
   const authenticator = open();
