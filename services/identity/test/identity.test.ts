@@ -273,6 +273,16 @@ describe('users', () => {
     expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'last_admin' });
   });
 
+  test('an administrator who is deactivated is none of those who stay', async () => {
+    const caller = await principalOf((await identity.operator.createOrganization({ name: 'One active' })).liveApiKey);
+    const update = (by: Principal, userId: string, change: object) =>
+      identity.as(by, () => identity.gateway.updateUser({ userId, ...change }));
+    const { user } = await identity.as(caller, () => identity.gateway.createUser({ name: 'B', email: 'b@one.example', role: 'admin' }));
+    await update(caller, user?.id ?? '', { status: 'deactivated' });
+    const demotion = update({ ...caller, userId: 'usr_other' }, caller.userId, { role: 'member' });
+    await expect(demotion).rejects.toMatchObject({ code: 'last_admin' });
+  });
+
   test('no user changes their own role or status, and only administrators make administrators', async () => {
     const fresh = await identity.operator.createOrganization({ name: 'Own' });
     const caller = await principalOf(fresh.liveApiKey);

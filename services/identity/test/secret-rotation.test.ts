@@ -1,3 +1,4 @@
+import type { Principal } from '@agent-service/contracts';
 import { testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { createKeyedHash } from '../src/domain/secrets.ts';
@@ -39,6 +40,23 @@ test('keys and client secrets stay valid while the secret of their hashes is rep
   }
   await identity.stop();
   await database.drop();
+});
+
+test('a client secret that was replaced is refused once its time is over', async () => {
+  const identity = await boot();
+  const { organizationId, liveApiKey } = await identity.operator.createOrganization({ name: 'Replaced' });
+  const { results } = await identity.gateway.authenticate({ tokens: [liveApiKey] });
+  const { clientId, clientSecret } = await identity.operator.createOauthClient({ organizationId, environment: 'live' });
+  const rotation = { applicationId: clientId, previousValidSeconds: 3_600 };
+  await identity.as(results[0]?.principal as Principal, () => identity.gateway.rotateOauthSecret(rotation));
+  const issue = () => identity.gateway.issueClientToken({ clientId, clientSecret, scope: '' });
+  expect((await issue()).expiresIn).toBeGreaterThan(0);
+  await withDatabase(identity.url, async (client) => {
+    await client.query('set search_path to identity');
+    await client.query('update oauth_clients set previous_secret_until = clock_timestamp() where id = $1', [clientId]);
+  });
+  await expect(issue()).rejects.toMatchObject({ code: 'invalid_client' });
+  await identity.stop();
 });
 
 test('a recovery code is accepted until the secret that its hash was made with is dropped', async () => {
