@@ -301,6 +301,20 @@ describe('a sign-in', () => {
     }
   });
 
+  test('is not delayed at the code after mistakes with the password', async () => {
+    const email = 'mistaken@agency.example';
+    const { userId } = await world.makeOrganization(email);
+    const sessionToken = await world.signIn(email);
+    await world.portal.beginTwoFactor({ sessionToken, password });
+    const hash = createKeyedHash([keyHashSecret])(`recovery\n${userId}\nRECOVERYCODE`);
+    await world.database('update identity.two_factors set confirmed_at = now(), recovery_hashes = $2 where user_id = $1', [userId, [hash]]);
+    const client = world.browser();
+    for (let count = 0; count < 4; count += 1)
+      expect(await outcomeOf(world.signIn(email, { password: 'a wrong password', client }))).toBe('invalid_credentials');
+    expect(await outcomeOf(world.signIn(email, { client }))).toBe('code_required');
+    expect(await outcomeOf(world.signIn(email, { client, code: 'RECOVERYCODE' }))).toBe('ok');
+  });
+
   test('works after the e-mail address of the user was changed', async () => {
     const { service } = world;
     const { email, organizationId, userId } = await world.makeOrganization();

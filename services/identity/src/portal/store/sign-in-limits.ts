@@ -64,12 +64,14 @@ export async function secondsUntilAllowed(sql: Sql, key: string): Promise<number
 const secondsUntilAllowedStatement = `
   select extract(epoch from blocked_until - clock_timestamp())::float8 as seconds from sign_in_limits where key = $1`;
 
-/** Takes back one counted attempt, and leaves the others. */
+/** Takes back one counted attempt with the pause that it began, and leaves the others. */
 export async function takeBackAttempt(sql: Sql, key: string): Promise<void> {
   await sql(takeBackAttemptStatement, [key]);
 }
 
-const takeBackAttemptStatement = 'update sign_in_limits set attempts = greatest(0, attempts - 1) where key = $1';
+// An attempt is counted only when the pauses of those before it are over.
+const takeBackAttemptStatement = `
+  update sign_in_limits set attempts = greatest(0, attempts - 1), blocked_until = least(blocked_until, clock_timestamp()) where key = $1`;
 
 export async function forgetAttempts(sql: Sql, key: string): Promise<void> {
   await sql(forgetAttemptsStatement, [key]);
