@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
+import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { freePort } from '@agent-service/local/host/ports';
 import { machineEnvironment, mainFileOf, send, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -234,7 +235,26 @@ describe('a forwarded request', () => {
     const reply = await world.request('GET', '/api/live/v1/agents', signedIn, undefined, away);
     expect([outcome(reply), reply.headers['retry-after']]).toEqual(['503 unavailable', '1']);
     world.gateway.script((_request, response) => response.writeHead(401, { 'content-type': 'application/json' }).end('{}'));
+    const before = world.gateway.requests.length;
     expect(outcome(await world.request('GET', '/api/live/v1/agents', await world.signIn(email)))).toBe('401 unauthorized');
+    expect(world.gateway.requests).toHaveLength(before + 2);
+  });
+
+  test('is repeated with another token after one that the gateway refuses, as when the key that signed it was revoked', async () => {
+    const { email } = await world.makeOrganization();
+    const signedIn = await world.signIn(email);
+    world.gateway.script((_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+    expect(outcome(await world.request('GET', '/api/live/v1/agents', signedIn))).toBe('200');
+    const revoked = world.gateway.requests.at(-1)?.headers['authorization'];
+    const bodies: string[] = [];
+    const answer = async (request: IncomingMessage, response: ServerResponse) => {
+      bodies.push(await text(request));
+      const status = request.headers['authorization'] === revoked ? 401 : 201;
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+    };
+    world.gateway.script((request, response) => void answer(request, response));
+    expect(outcome(await world.request('POST', '/api/live/v1/agents', signedIn, { name: 'Repeated' }))).toBe('201');
+    expect(bodies).toEqual(Array(2).fill('{"name":"Repeated"}'));
   });
 });
 

@@ -62,9 +62,16 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     let isHandedOver = false;
     try {
       const body = await readForwardedBody(exchange, session, deps.heldBytes);
-      const accessToken = await callFor(exchange, () => deps.backends.sessions.apiToken(session, target.environment));
-      const sent = await send(exchange, { method, target, body, accessToken }, deps);
-      const reply = await toReply(sent, session, deps.backends.sessions, release);
+      const { sessions } = deps.backends;
+      const attempt = async () => {
+        const accessToken = await callFor(exchange, () => sessions.apiToken(session, target.environment));
+        return await send(exchange, { method, target, body, accessToken }, deps);
+      };
+      let sent = await attempt();
+      // The key that signed the token may have been revoked. Where the session has ended, identity refuses another token.
+      if (await isRefused(sent, session, sessions)) sent = await attempt();
+      if (await isRefused(sent, session, sessions)) throw new ServiceError('unauthorized');
+      const reply = await toReply(sent, release);
       isHandedOver = reply.stream !== undefined;
       return reply;
     } finally {
@@ -174,19 +181,16 @@ const selectHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
 
 const unauthorized = 401;
 
-/** A token that a gateway refuses is forgotten: the session has ended, or the next request gets a new one. */
-async function toReply(
-  { statusCode, headers, body, unwatch }: GatewayReply,
-  session: Session,
-  sessions: Sessions,
-  release: () => void,
-): Promise<Reply> {
-  if (statusCode === unauthorized) {
-    unwatch();
-    sessions.forget(session.token);
-    await body.dump();
-    throw new ServiceError('unauthorized');
-  }
+/** True if the gateway refused the token, which is forgotten: nothing was done. */
+async function isRefused({ statusCode, body, unwatch }: GatewayReply, { token }: Session, sessions: Sessions): Promise<boolean> {
+  if (statusCode !== unauthorized) return false;
+  unwatch();
+  sessions.forget(token);
+  await body.dump();
+  return true;
+}
+
+async function toReply({ statusCode, headers, body, unwatch }: GatewayReply, release: () => void): Promise<Reply> {
   const type = headers['content-type'];
   const reply = { status: statusCode, headers: passedOn(headers), cacheControl: single(headers['cache-control']) };
   if (type === undefined) {

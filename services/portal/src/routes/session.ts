@@ -87,6 +87,8 @@ export const deleteSession = publicRoute({
   async handler({ sessionToken }, { identity, sessions, cookie }) {
     sessions.forget(sessionToken);
     if (sessionToken !== '') await identity.endSession({ sessionToken }).catch(ignoreEnded);
+    // Another request may have asked for it in the meantime.
+    sessions.forget(sessionToken);
     return { status: 204, headers: ['Set-Cookie', cookie.clear] };
   },
 });
