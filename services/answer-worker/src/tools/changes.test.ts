@@ -125,6 +125,14 @@ test('a change that is cancelled before its commit is reported as undone', async
   expect(changes.failure(timeout)).toBe(timeout);
 });
 
+test('a change whose data source is away before anything was sent is reported as undone', async () => {
+  const { calls, changes } = scene();
+  const away = new DataFailure('unavailable', 'The data source cannot be read.');
+  await expect(changes.make(input, () => Promise.reject(away))).rejects.toBe(away);
+  expect(calls.at(-1)).toEqual(['undone', 1]);
+  expect(changes.failure(timeout)).toBe(timeout);
+});
+
 test('a change with an unknown outcome is reported as unknown and ends the answer', async () => {
   const { calls, changes } = scene();
   expect(await codeOf(changes.make(input, failing('unknown')))).toBe('change_unfinished');

@@ -33,8 +33,8 @@ export function createChanges(steps: Steps): Changes {
     try {
       return await run();
     } catch (cause) {
-      // It was cancelled before its commit.
-      if (cause instanceof DataFailure && cause.kind === 'cancelled') await undo(step);
+      // It failed before its commit: the outcome of one that may have been made is an answer with the failure `unknown`.
+      if (cause instanceof DataFailure) await undo(step);
       throw cause;
     }
   }
