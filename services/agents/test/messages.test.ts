@@ -79,16 +79,23 @@ test('messages newest first over the turn of a month, questions and answers, pag
   });
 });
 
-test('long messages come in shorter pages, which one reply can carry, and none is left out', async () => {
-  const talk = talkOf('usr_long');
+test.each([
+  // The longest answer that a model may give, two bytes a character.
+  ['contents', `content = repeat('é', 1000000)`],
+  [
+    'statements',
+    `queries = jsonb_build_array(jsonb_build_object('statement', repeat('x', 2000000), 'tables', '[]'::jsonb, 'rows', 0, 'durationMs', 1))`,
+  ],
+])('messages with long %s come in shorter pages, which one reply can carry, and none is left out', async (what, change) => {
+  const user = `usr_long_${what}`;
+  const talk = talkOf(user);
   const id = await talk.begin(at(0));
   for (let n = 0; n < 5; n += 1) await talk.exchange(id, at(n + 1));
-  // The longest answer that a model may give, two bytes a character.
-  await agents.database.query(`update messages set content = repeat('é', 1000000) where conversation_id = $1 and role = 'assistant'`, [id]);
+  await agents.database.query(`update messages set ${change} where conversation_id = $1 and role = 'assistant'`, [id]);
   const pages: string[][] = [];
   let cursor = '';
   do {
-    const { messages: listed, page } = await messages('usr_long', id, { limit: 100, cursor });
+    const { messages: listed, page } = await messages(user, id, { limit: 100, cursor });
     pages.push(listed.map(({ role }) => role));
     cursor = page?.nextCursor ?? '';
   } while (cursor !== '');

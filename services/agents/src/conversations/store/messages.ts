@@ -105,12 +105,14 @@ function statementOf(
   const rest = `${newestFirst} limit ${query.add(limit + 1)}::integer`;
   const own = 'organization_id = c.organization_id and {}.environment = c.environment and {}.conversation_id = c.id';
   const of = (alias: string) => `${alias}.${own.replaceAll('{}', alias)}`;
+  // The size of a stored column, as of the queries, would be that of its compressed form.
   // Several clocks make ids, so a message may be a little older than its conversation. The margin excludes earlier partitions.
   return `
     select c.message_count as total, sized.* from conversations c
     join agents agent on agent.organization_id = c.organization_id and agent.environment = c.environment and agent.id = c.agent_id
     left join lateral (select page.*, count(*) over ()::integer as matches,
-      sum(octet_length(content) + coalesce(pg_column_size(record), 0)) over (${newestFirst} rows between unbounded preceding and 1 preceding)::integer as bytes
+      sum(octet_length(content) + coalesce(pg_column_size(record), 0) + coalesce(octet_length(queries::text), 0))
+        over (${newestFirst} rows between unbounded preceding and 1 preceding)::integer as bytes
       from (
       (${listed} where ${of('m')} and m.created_at >= c.created_at - interval '5 minutes' ${behind('m.created_at', 'm.id')}
        order by m.created_at desc, m.id desc limit ${query.add(limit + 1)}::integer)
