@@ -86,15 +86,23 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     ]);
     await producer.remove([gone, answerJob('unknown')]);
     expect(await producer.known([a, gone, answerJob('a', 2), last])).toEqual([true, false, false, true]);
+    expect(await producer.waiting([a, gone, last])).toEqual([true, false, true]);
     expect(await producer.counts()).toEqual({ waiting: 5, active: 0, delayed: 0 });
 
     const received: string[] = [];
+    let seen = 0;
     await startWorker(process, redis, 'answer', {
       concurrency: 1,
       drainMs: 100,
-      handle: async ({ answerId }) => void received.push(answerId),
+      handle: async (job) => {
+        received.push(job.answerId);
+        // A worker has this one.
+        expect([await producer.known([job]), await producer.waiting([job])]).toEqual([[true], [false]]);
+        seen += 1;
+      },
     });
     await until('all are done', async () => !(await producer.known(all)).some(Boolean));
+    expect(seen).toBe(5);
     expect(received).toEqual(['a', 'last', 'b', 'c', 'd']);
   });
 

@@ -20,6 +20,8 @@ export interface Producer<Payload> {
   add(jobs: readonly NewJob<Payload>[]): Promise<void>;
   /** Returns for each whether it waits or runs. */
   known(payloads: readonly Payload[]): Promise<boolean[]>;
+  /** Returns for each whether it has a priority and no worker has taken it. */
+  waiting(payloads: readonly Payload[]): Promise<boolean[]>;
   /** Changes the priority of jobs that still wait. */
   prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
   /** Removes those that no worker runs. */
@@ -37,6 +39,8 @@ export function createProducer<Name extends JobName>(
 ): Producer<PayloadOf<Name>> {
   const kind = jobKind(name);
   const queueNow = queueOver(process, redis, kind);
+  const queueKey = `${keyPrefix(kind.queue)}:${kind.queue}`;
+  const prioritizedKey = `${queueKey}:prioritized`;
   const limitMs = redis.commandLimitMs;
   const bounded = <T>(work: Promise<T>): Promise<T> =>
     withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
@@ -70,6 +74,12 @@ export function createProducer<Name extends JobName>(
       for (const payload of payloads) pipeline.exists(jobKey(kind, payload));
       return answersOf(await bounded(pipeline.exec())).map((exists) => exists === 1);
     },
+    async waiting(payloads) {
+      if (payloads.length === 0) return [];
+      const pipeline = redis.commands.pipeline();
+      for (const payload of payloads) pipeline.zscore(prioritizedKey, kind.id(payload));
+      return answersOf(await bounded(pipeline.exec())).map((score) => score !== null);
+    },
     async prioritize(all) {
       const backend = queueNow().getBackend();
       await inChunks(all, ({ payload, priority }) => ignoreMissingJob(backend.changePriority(kind.id(payload), priority)));
@@ -79,11 +89,10 @@ export function createProducer<Name extends JobName>(
       await inChunks(payloads, (payload) => backend.remove(kind.id(payload), false));
     },
     async list(cursor) {
-      const key = `${keyPrefix(kind.queue)}:${kind.queue}`;
-      const [next, members] = await bounded(redis.commands.zscan(`${key}:prioritized`, cursor ?? '0', 'COUNT', listed));
+      const [next, members] = await bounded(redis.commands.zscan(prioritizedKey, cursor ?? '0', 'COUNT', listed));
       const pipeline = redis.commands.pipeline();
       // Members and scores alternate.
-      for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${key}:${id}`, 'data');
+      for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${queueKey}:${id}`, 'data');
       const answers = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
       return { payloads: answers.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
     },

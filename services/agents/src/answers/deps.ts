@@ -181,7 +181,10 @@ interface JobPage {
 export interface AnswerJobs {
   /** Has no effect while Redis is away; the sweep adds missing jobs. */
   add(answers: readonly Dispatched[]): void;
+  /** For each: true where the queue has its job, also while a worker runs it. */
   known(answers: readonly Dispatched[]): Promise<boolean[]>;
+  /** For each: true where no worker has taken its job. */
+  waiting(answers: readonly Dispatched[]): Promise<boolean[]>;
   prioritize(answers: readonly Dispatched[]): void;
   /** Removes jobs that no worker has taken. A sweep removes what is left. */
   remove(answers: readonly QueuedKey[]): void;
@@ -217,6 +220,17 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
     }
   }
 
+  const ask = (what: 'known' | 'waiting') => async (answers: readonly Dispatched[]) => {
+    const truths = new Map<Dispatched, boolean>();
+    for (const apart of [false, true]) {
+      const ofQueue = answers.filter((answer) => answer.apart === apart);
+      if (ofQueue.length === 0) continue;
+      const ofJobs = await producerOf({ apart })[what](ofQueue.map(jobOf));
+      for (const [index, answer] of ofQueue.entries()) truths.set(answer, ofJobs[index] ?? false);
+    }
+    return answers.map((answer) => truths.get(answer) ?? false);
+  };
+
   const remove = (answers: readonly QueuedKey[]) =>
     runByQueue('removing jobs', answers, (producer, ofQueue) => producer.remove(ofQueue.map(jobOf)));
 
@@ -229,16 +243,8 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
           ),
         ),
       ),
-    async known(answers) {
-      const known = new Map<Dispatched, boolean>();
-      for (const apart of [false, true]) {
-        const ofQueue = answers.filter((answer) => answer.apart === apart);
-        if (ofQueue.length === 0) continue;
-        const areKnown = await producerOf({ apart }).known(ofQueue.map(jobOf));
-        for (const [index, answer] of ofQueue.entries()) known.set(answer, areKnown[index] ?? false);
-      }
-      return answers.map((answer) => known.get(answer) ?? false);
-    },
+    known: ask('known'),
+    waiting: ask('waiting'),
     prioritize: (answers) => runByQueue('prioritizing jobs', answers, (producer, ofQueue) => producer.prioritize(ofQueue.map(prioritized))),
     remove,
     removePrevious: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),

@@ -89,7 +89,10 @@ const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly Unbe
     isDoubtful: ({ dispatchedAt, dispatches }) => now() - dispatchedAt >= doubtfulMs * dispatches,
     onKnown: (known) => jobs.prioritize(known.filter(({ raised }) => raised)),
     async redispatch(reason, some) {
-      const redispatched = await redispatchUnbegun(store.sql, some, now());
+      // A job that no worker has taken keeps its place in the queue.
+      const waiting = reason === 'doubtful' ? await jobs.waiting(some) : [];
+      const taken = some.filter((_, index) => !waiting[index]);
+      const redispatched = await redispatchUnbegun(store.sql, taken, now());
       if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
       jobs.add(redispatched);
       if (reason === 'doubtful') jobs.removePrevious(redispatched);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
-import { leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
+import { doubtfulMs, leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
 import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let rig: Composition;
@@ -163,4 +163,19 @@ test('an answer that ends before a worker has begun it takes its job along, from
   );
   expect([dispatchesIn(rig.removed, plain), dispatchesIn(rig.removed, apart)]).toEqual([[1], [2]]);
   await retryReleases(rig.deps);
+});
+
+test('a job that waits for a worker keeps its place, however long; one that a worker has taken is doubtful', async () => {
+  const [waiting, taken] = [await start(), await start()];
+  rig.untaken.add(waiting);
+  for (let waited = 0; waited < 3 * doubtfulMs; waited += unbegunMs) {
+    rig.clock.now += unbegunMs + 1;
+    await processDue(rig.deps);
+  }
+  expect(dispatchesIn(rig.jobs, waiting)).toEqual([1]);
+  expect(dispatchesIn(rig.jobs, taken).slice(0, 2)).toEqual([1, 2]);
+  rig.untaken.delete(waiting);
+  rig.clock.now += doubtfulMs;
+  await processDue(rig.deps);
+  expect(dispatchesIn(rig.jobs, waiting)).toEqual([1, 2]);
 });

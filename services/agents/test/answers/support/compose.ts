@@ -31,6 +31,8 @@ export interface Composition {
   readonly jobs: AnswerJob[];
   /** Those of them whose answers are to run apart. */
   readonly apartJobs: AnswerJob[];
+  /** Answers whose jobs no worker has taken, as the queue says; the others are taken. */
+  readonly untaken: Set<string>;
   readonly removed: AnswerJob[];
   /** The jobs that the queue claims to know; unset: all that were added. */
   known: ((job: AnswerJob) => boolean) | undefined;
@@ -63,6 +65,7 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
   const records = {
     jobs: [] as AnswerJob[],
     apartJobs: [] as AnswerJob[],
+    untaken: new Set<string>(),
     removed: [] as AnswerJob[],
     prioritized: [] as Composition['prioritized'],
     replies: [] as Composition['replies'],
@@ -75,6 +78,7 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
       if (apart) records.apartJobs.push(...jobs.map(({ payload }) => payload));
     },
     known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
+    waiting: async (jobs: AnswerJob[]) => jobs.map(({ answerId }) => records.untaken.has(answerId)),
     prioritize: async (jobs: Composition['prioritized']) => void records.prioritized.push(...jobs),
     remove: async (jobs: AnswerJob[]) => void records.removed.push(...jobs),
     list: async () => ({ payloads: [], next: undefined }),
