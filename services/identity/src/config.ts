@@ -16,7 +16,9 @@ export const identitySettings = z.object({
     ),
   KEY_HASH_SECRET: setting
     .secrets()
-    .describe('The key of the hashes of API keys and client secrets, from which version 1 of the keys of the audit log is derived from.'),
+    .describe(
+      'The key of the hashes of API keys and client secrets, and the one that version 1 of the keys of the audit log is derived from.',
+    ),
   ...cursorSettings,
   AUDIT_KEYS: versionedKeys
     .refine((keys) => Math.min(...keys.keys()) > 0, 'must have versions from 1 on')

@@ -89,30 +89,25 @@ export const rotateOauthSecret = (deps: IdentityDeps): RpcOf<'identity', 'rotate
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
     const { organizationId, environment } = call.tenant;
     const clientSecret = makeClientSecret(randomBytes);
-    const stored = await changeAs(
-      deps,
-      call,
-      async (transaction) => {
-        const { em, sql } = transaction;
-        const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
-        requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
-        const now = processClock.now();
-        em.assign(application, {
-          secretHash: keyedHash(clientSecret),
-          previousSecretHash: overlapMs > 0 ? application.secretHash : null,
-          previousSecretUntil: overlapMs > 0 ? new Date(now + overlapMs) : null,
-          // Tokens are issued in whole seconds: the one that has begun counts as before.
-          ...(overlapMs === 0 && { tokensSince: new Date((Math.floor(now / 1_000) + 1) * 1_000) }),
-        });
-        await em.flush();
-        const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
-        const target = { type: 'oauth_client', id };
-        await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
-        const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
-        return { application: await readApplication(transaction, call, id), sealedSecret };
-      },
-      id,
-    );
+    const stored = await changeAs(deps, call, async (transaction) => {
+      const { em, sql } = transaction;
+      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
+      requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
+      const now = processClock.now();
+      em.assign(application, {
+        secretHash: keyedHash(clientSecret),
+        previousSecretHash: overlapMs > 0 ? application.secretHash : null,
+        previousSecretUntil: overlapMs > 0 ? new Date(now + overlapMs) : null,
+        // Tokens are issued in whole seconds: the one that has begun counts as before.
+        ...(overlapMs === 0 && { tokensSince: new Date((Math.floor(now / 1_000) + 1) * 1_000) }),
+      });
+      await em.flush();
+      const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
+      const target = { type: 'oauth_client', id };
+      await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
+      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+      return { application: await readApplication(transaction, call, id), sealedSecret };
+    });
     auditRelay.nudge();
     if (overlapMs === 0) await waitForRevocation(0);
     return { application: stored.application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, id)) };
