@@ -4,14 +4,13 @@ import { admit } from './admission.ts';
 import type { Situation } from './store/accept.ts';
 
 const now = 1_000_000_000;
-const limits = { inFlight: 2, waiting: 3 };
+const limits = { waiting: 3 };
 const admissible: Situation = {
   continues: false,
   agentStatus: 'active',
   conversationFound: false,
   conversationBusy: false,
   waiting: 0,
-  inFlight: 0,
   accepted: 'no',
   key: undefined,
   fingerprint: 'a',
@@ -31,8 +30,8 @@ test('a message is refused with the code of the first obstacle, and admitted wit
     kind: 'refuse',
     code: 'conversation_busy',
   });
-  expect(outcome({ inFlight: 2, waiting: 2 })).toEqual({ kind: 'admit' });
-  expect(outcome({ inFlight: 2, waiting: 3 })).toEqual({ kind: 'refuse', code: 'too_many_waiting' });
+  expect(outcome({ waiting: 2 })).toEqual({ kind: 'admit' });
+  expect(outcome({ waiting: 3 })).toEqual({ kind: 'refuse', code: 'too_many_waiting' });
 });
 
 test('a message that was accepted stays accepted, even if limits or states have changed since', () => {

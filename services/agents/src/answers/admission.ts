@@ -28,7 +28,7 @@ const refuse = (code: RefusedAdmission['code'], param?: RefusedAdmission['param'
 export const isExpired = (key: Situation['key'], now: number): boolean => key !== undefined && key.createdAt <= now - keyRetentionMs;
 
 /** Decides about a message. One that was accepted stays accepted, even if limits or states have changed since. */
-export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
+export function admit(situation: Situation, limits: { waiting: number }, now: number): Admission {
   if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
   if (situation.accepted === 'forAnotherCaller') return refuse('not_found');
   if (situation.agentStatus === null) return refuse('not_found', 'agent_id');
@@ -39,7 +39,8 @@ export function admit(situation: Situation, limits: { inFlight: number; waiting:
   if (situation.agentStatus !== 'active') return refuse('agent_not_active');
   if (situation.continues && !situation.conversationFound) return refuse('not_found', 'conversation_id');
   if (situation.continues && situation.conversationBusy) return refuse('conversation_busy');
-  if (situation.inFlight >= limits.inFlight && situation.waiting >= limits.waiting) return refuse('too_many_waiting');
+  // Also while fewer are in flight than may be: the statement that accepts lets no message go before those that wait.
+  if (situation.waiting >= limits.waiting) return refuse('too_many_waiting');
   return { kind: 'admit' };
 }
 

@@ -59,7 +59,6 @@ export interface Situation {
   readonly conversationFound: boolean;
   readonly conversationBusy: boolean;
   readonly waiting: number;
-  readonly inFlight: number;
   /** Earlier acceptance of the same answer id. */
   readonly accepted: 'no' | 'forThisCaller' | 'forAnotherCaller';
   /** The answer that its Idempotency-Key names. */
@@ -83,7 +82,6 @@ interface SituationRow extends Pick<Situation, 'agentStatus' | 'conversationFoun
   tier: string | null;
   /** Null where the tenant has no line yet. */
   waiting: number | null;
-  inFlight: number | null;
   acceptedBy: string | null;
   acceptedAgent: string | null;
 }
@@ -95,7 +93,6 @@ const situations = `
     agentStatus: 'agent.status',
     tier: 'agent.model',
     waiting: 'line.waiting',
-    inFlight: 'line.in_flight',
     conversationFound: 'conversation.id is not null',
     conversationBusy: 'busy.id is not null',
     acceptedBy: 'message.user_id',
@@ -159,7 +156,6 @@ function toSituation(message: Message, row: SituationRow, key: KeyRow | undefine
     conversationFound: row.conversationFound,
     conversationBusy: row.conversationBusy,
     waiting: row.waiting ?? 0,
-    inFlight: row.inFlight ?? 0,
     accepted: row.acceptedBy === null ? 'no' : isOfCaller ? 'forThisCaller' : 'forAnotherCaller',
     key,
     fingerprint: message.idempotencyFingerprint,
