@@ -52,6 +52,8 @@ export class Acceptance {
   readonly #waitingWorkers: WaitingWorkers;
   readonly #batcher: Batcher<Message, StartOutcome>;
   readonly #mayBeHeld = new WeakSet<Message>();
+  /** The end of the latest acceptance with each exclusive name, while it is under way. */
+  readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(deps: AnswersDeps, releases: Releases, waitingWorkers: WaitingWorkers) {
     this.#deps = deps;
@@ -65,19 +67,33 @@ export class Acceptance {
     });
   }
 
+  /**
+   * Messages that conflict are accepted one after the other, so that the later ones meet the outcome of the first. They wait outside of the
+   * batches, which other tenants share.
+   */
   accept(message: Message): Promise<StartOutcome> {
-    return this.#batcher.add(message);
+    const names = exclusiveNames(message);
+    const outcome = this.#acceptAfter(
+      names.flatMap((name) => this.#underWay.get(name) ?? []),
+      message,
+    );
+    const forget = () => {
+      for (const name of names) if (this.#underWay.get(name) === end) this.#underWay.delete(name);
+    };
+    const end = outcome.then(forget, forget);
+    for (const name of names) this.#underWay.set(name, end);
+    return outcome;
+  }
+
+  /** A message whose caller has left in the meantime makes those after it wait for no batch. */
+  async #acceptAfter(conflicting: readonly Promise<void>[], message: Message): Promise<StartOutcome> {
+    if (conflicting.length === 0) return this.#batcher.add(message);
+    await Promise.all(conflicting);
+    return isAwaited(message) ? this.#batcher.add(message) : refused('unavailable');
   }
 
   async #run(messages: Message[]): Promise<(StartOutcome | Error)[]> {
-    const outcomes: Outcomes = new Map();
-    // Messages that conflict are accepted one after the other, so that the later ones meet the outcome of the first.
-    let rest: readonly Message[] = messages;
-    while (rest.length > 0) {
-      const { first, later } = splitConflicting(rest);
-      for (const [message, outcome] of await this.#acceptAll(first)) outcomes.set(message, outcome);
-      rest = later;
-    }
+    const outcomes = await this.#acceptAll(messages);
     return messages.map((message) => outcomes.get(message) ?? new Error('a message came back without an outcome'));
   }
 
@@ -104,7 +120,8 @@ export class Acceptance {
     // 3. Commit messages with a hold whose callers still wait, unless step 1 read too long ago.
     const withHold = candidates.filter((_, index) => isHeld(holds[index]));
     const isInTime = performance.now() - readAt < acceptanceLimitMs;
-    for (const [message, outcome] of await this.#commit(isInTime ? withHold.filter(isAwaited) : [])) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#commit(isInTime ? withHold.filter(({ message }) => isAwaited(message)) : []))
+      outcomes.set(message, outcome);
 
     // 4. Release the holds of messages that were not committed, and find out why.
     await this.#releaseAndExplain(
@@ -316,7 +333,7 @@ const isRefused = (hold: HoldOutcome | Error | undefined): boolean =>
   hold !== undefined && !(hold instanceof Error) && !hold.isHeld && !hold.mayBeHeld;
 
 /** A message whose caller got a timeout or has disconnected is not accepted. */
-const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();
+const isAwaited = ({ callerExpiresAt, isCallerDisconnected }: Message) => performance.now() <= callerExpiresAt && !isCallerDisconnected();
 
 const toAttemptInput = (
   { state: _state, priority: _priority, ...row }: Extract<AcceptedRow, { state: 'running' }>,
@@ -343,19 +360,7 @@ const toAttemptInput = (
 const toJob = (row: AcceptedRow, message: Message | undefined) =>
   message ? [{ ...row, dispatches: 1, apart: false, shared: false, traceparent: message.traceparent }] : [];
 
-/** Splits messages so that no two of the first part share an id, a conversation or an Idempotency-Key. */
-function splitConflicting(messages: readonly Message[]): { first: Message[]; later: Message[] } {
-  const names = new Set<string>();
-  const first: Message[] = [];
-  const later: Message[] = [];
-  for (const message of messages) {
-    const own = exclusiveNames(message);
-    (own.some((name) => names.has(name)) ? later : first).push(message);
-    for (const name of own) names.add(name);
-  }
-  return { first, later };
-}
-
+/** Messages conflict if they share an id, a conversation or an Idempotency-Key. */
 function exclusiveNames(message: Message): string[] {
   const { conversationId, idempotencyScope } = message;
   const names = [`id ${nameOf(message)}`];

@@ -7,16 +7,36 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => rig?.stop());
 
-/** Gives another organization an agent of the same id. */
-const addTenant = (name: string) =>
+/** Gives another tenant an agent of the same id. */
+const addTenant = (tenant: { organization_id: string } | { environment: string }) =>
   rig.sql(
-    `insert into agents select (jsonb_populate_record(agents, jsonb_build_object('organization_id', $1::text))).* from agents
-     where organization_id = $2`,
-    [name, organizationId],
+    `insert into agents select (jsonb_populate_record(agents, $1::jsonb)).* from agents where organization_id = $2 and environment = $3`,
+    [JSON.stringify(tenant), organizationId, environment],
   );
 
+const oneKey = { idempotencyScope: 'one', idempotencyFingerprint: 'same' };
+const unavailable = { refusal: { code: 'unavailable' } };
+
+/** Lets the hold of this answer wait until it is released. */
+function blockHold(id: string) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: blocked, resolve: block } = Promise.withResolvers<void>();
+  rig.ledger.onHold = async (holdIds) => {
+    if (!holdIds.includes(id)) return;
+    block();
+    await released;
+  };
+  return {
+    blocked,
+    release() {
+      rig.ledger.onHold = undefined;
+      release();
+    },
+  };
+}
+
 test('a message to a full line is refused before credits are held, also before the next of the line is dispatched', async () => {
-  await addTenant('org_full');
+  await addTenant({ organization_id: 'org_full' });
   const { waiting } = rig.deps.limits;
   await rig.sql('insert into answer_lines (organization_id, environment, waiting, in_flight) values ($1, $2, $3, 0)', [
     'org_full',
@@ -26,4 +46,42 @@ test('a message to a full line is refused before credits are held, also before t
   const message = newMessage(rig.clock.now, { organizationId: 'org_full' });
   expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'too_many_waiting' } });
   expect(rig.ledger.holds.has(message.id)).toBe(false);
+});
+
+test('messages of a tenant that conflict delay no message of another tenant in their batch', async () => {
+  // Both environments of an organization share a shard.
+  await addTenant({ environment: 'test' });
+  const first = newMessage(rig.clock.now, { ...oneKey, isCallerDisconnected: () => true });
+  const [second, third] = [newMessage(rig.clock.now, oneKey), newMessage(rig.clock.now, oneKey)];
+  const hold = blockHold(second.id);
+  const ended: string[] = [];
+  const ofTenant = [first, second, third].map((message) => rig.answers.accept(message).finally(() => ended.push(message.id)));
+  expect(await rig.answers.accept(newMessage(rig.clock.now, { environment: 'test' }))).toHaveProperty('started');
+  await hold.blocked;
+  expect(ended.filter((id) => id !== first.id)).toEqual([]);
+  hold.release();
+  expect(await Promise.all(ofTenant)).toMatchObject([
+    unavailable,
+    { started: { answerId: second.id, attached: false } },
+    { started: { answerId: second.id, attached: true } },
+  ]);
+});
+
+test('a message whose caller leaves while it waits for one that it conflicts with is not accepted, and those after it go on', async () => {
+  const { started } = (await rig.answers.accept(newMessage(rig.clock.now))) as { started: { answerId: string; conversationId: string } };
+  const { answerId, conversationId } = started;
+  await rig.cancel({ organizationId, environment, id: answerId });
+  let hasLeft = false;
+  const [first, left, next] = [
+    newMessage(rig.clock.now, { conversationId, isCallerDisconnected: () => hasLeft }),
+    newMessage(rig.clock.now, { conversationId, isCallerDisconnected: () => hasLeft }),
+    newMessage(rig.clock.now, { conversationId }),
+  ];
+  const hold = blockHold(first.id);
+  const outcomes = [first, left, next].map((message) => rig.answers.accept(message));
+  await hold.blocked;
+  hasLeft = true;
+  hold.release();
+  expect(await Promise.all(outcomes)).toMatchObject([unavailable, unavailable, { started: { answerId: next.id } }]);
+  expect(rig.ledger.holds.has(left.id)).toBe(false);
 });

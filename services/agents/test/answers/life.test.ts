@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { Acceptance } from '../../src/answers/accept.ts';
+import { WaitingWorkers } from '../../src/answers/dispatch.ts';
 import { retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { pendingMs } from '../../src/shared/answer.ts';
 import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
@@ -233,10 +235,12 @@ test('an answer and its conversation belong to one user with one agent: no other
 test('a request that repeats one which is being accepted joins it, although the credits suffice for one only', async () => {
   const request = { idempotencyScope: 'at-once', idempotencyFingerprint: 'same' };
   const first = newMessage(rig.clock.now, request);
+  const workers = new WaitingWorkers(rig.deps.process, { takeBack: () => undefined });
+  const replica = new Acceptance(rig.deps, rig.deps.releases, workers);
   // The first request is accepted by another replica while the ledger is asked for the second.
   rig.ledger.onHold = async () => {
     rig.ledger.onHold = undefined;
-    await rig.answers.accept(first);
+    await replica.accept(first);
     rig.ledger.refuse = 'credits_exhausted';
   };
   const outcome = await rig.answers.accept(newMessage(rig.clock.now, request));

@@ -26,7 +26,7 @@ export interface ScriptedLedger {
   /** Operations on this hold fail, and are undecided. */
   poison: string | undefined;
   /** Runs before holds are made. */
-  onHold: (() => Promise<void>) | undefined;
+  onHold: ((holdIds: readonly (string | undefined)[]) => Promise<void>) | undefined;
   /** Settlements and releases of these tenants get no answer until then, and fail. */
   silent: { of(organizationId: string): boolean; until: Promise<void> } | undefined;
 }
@@ -67,7 +67,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
 
   const client = {
     async hold({ items = [] }: Request<'hold'>) {
-      await ledger.onHold?.();
+      await ledger.onHold?.(items.map(({ holdId }) => holdId));
       return await answer(() => {
         calls.hold += 1;
         const results = decideEach(items, ({ tenant, holdId = '', deadlineMs }) => {
