@@ -16,19 +16,15 @@ const hasAgent = (row: BegunRow): row is AttemptInput => row.systemPrompt !== nu
 
 /** Gives answers to workers: each gets one attempt, with everything that it needs. */
 export function createBeginBatcher(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<Claim, BeginOutcome> {
-  const { store, now } = deps;
+  const { store, now, background } = deps;
 
   async function run(claims: Claim[]): Promise<BeginOutcome[]> {
     // A statement changes a row once: of two claims for one answer only the first runs.
     const rows = await beginAnswers(store.sql, firstOfEachKey(claims), now());
-    const orphans = rows.filter((row) => !hasAgent(row));
+    endOrphans(rows.filter((row) => !hasAgent(row)));
     const inputs = byKey(rows.filter(hasAgent));
     const missing = claims.filter((claim) => inputs.get(nameOf(claim))?.claim !== claim.claim);
-    const [histories, unended] = await Promise.all([
-      loadHistories(store.sql, [...inputs.values()]),
-      findNames(missing),
-      endOrphans(orphans),
-    ]);
+    const [histories, unended] = await Promise.all([loadHistories(store.sql, [...inputs.values()]), findNames(missing)]);
     return claims.map((claim) => {
       const row = inputs.get(nameOf(claim));
       if (row?.claim === claim.claim) return { input: row, history: histories.get(nameOf(row)) ?? [] };
@@ -39,9 +35,14 @@ export function createBeginBatcher(deps: AnswersDeps, endAnswers: EndAnswers): B
   const findNames = async (keys: readonly AnswerKey[]): Promise<Set<string>> =>
     new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
 
-  /** The agent was deleted by a process that died before it ended these answers. */
-  async function endOrphans(rows: readonly AnswerKey[]): Promise<void> {
-    await endAnswers.end(rows.map((row) => toFailedEnd(row, failureOf('agent_deleted'))));
+  /**
+   * The agent was deleted by a process that has not ended these answers yet, or died before. Other tenants of the batch do not wait for it.
+   * If it fails, the leases expire, and the next attempt to begin the answers repeats it.
+   */
+  function endOrphans(rows: readonly AnswerKey[]): void {
+    if (rows.length === 0) return;
+    const ends = rows.map((row) => toFailedEnd(row, failureOf('agent_deleted')));
+    background.run('ending answers without an agent', () => endAnswers.end(ends));
   }
 
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });

@@ -1,7 +1,7 @@
 import { tenantName } from '@agent-service/work';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnswerKey } from '../../src/shared/answer.ts';
-import { type Composition, compose, environment, newMessage, organizationId } from './support/compose.ts';
+import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let world: Composition;
 beforeAll(async () => {
@@ -55,4 +55,29 @@ test('batches of several slow tenants that each end an answer do not wait for ea
     names,
   ]);
   expect(rows).toEqual(names.map(() => ({ status: 'failed' })));
+});
+
+test('an attempt of a tenant whose agent was deleted delays no attempt of another tenant in its batch', async () => {
+  const own = { environment: 'test' } as const;
+  await world.sql(
+    `insert into agents select (jsonb_populate_record(agents, jsonb_build_object('environment', 'test'))).* from agents where organization_id = $1`,
+    [organizationId],
+  );
+  const [deleted, other] = [newMessage(world.clock.now, own), newMessage(world.clock.now)];
+  await Promise.all([deleted, other].map((message) => world.answers.accept(message)));
+  await world.sql('delete from agents where organization_id = $1 and environment = $2', [organizationId, own.environment]);
+  const begin = ({ environment, id }: AnswerKey) =>
+    world.answers.begin({ organizationId, environment, id, claim: id, apart: false, workerChannel: 'worker:1' });
+  const endsOfDeleted = () =>
+    world.sql<{ status: string }>(`select status from messages where id = $1 and role = 'assistant'`, [deleted.id]);
+  await world.store.transaction(async ({ sql }) => {
+    await sql('select 1 from answer_lines where organization_id = $1 and environment = $2 for update', [organizationId, own.environment]);
+    // Both environments of an organization share a shard.
+    const [orphan, begun] = await Promise.all([begin(deleted), begin(other)]);
+    expect(orphan).toHaveProperty('refusal');
+    expect(begun).toHaveProperty('input');
+    // The end of the other answer still waits for its line.
+    expect(await endsOfDeleted()).toEqual([]);
+  });
+  await untilValue(endsOfDeleted, ([end]) => end?.status === 'failed');
 });
