@@ -75,6 +75,29 @@ test('work that is not done is retried after growing pauses, and then left to a 
   expect(queue.size).toBe(0);
 });
 
+test('work whose attempts are slow is left to a sweep in time, with fewer attempts', async () => {
+  const { queue, runs, finish } = createQueue(
+    () =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve(false), 6_000);
+      }),
+  );
+  queue.add([item('a', 1)]);
+  for (const [passedMs, attempts] of [
+    [0, 1],
+    [6_000, 1],
+    [250, 2],
+    [6_000, 2],
+    [750, 2],
+  ] as const) {
+    await jest.advanceTimersByTimeAsync(passedMs);
+    await runPending();
+    expect(runs).toHaveLength(attempts);
+  }
+  expect(queue.size).toBe(0);
+  await finish();
+});
+
 test('work whose run throws is retried like work that is not done', async () => {
   let attempts = 0;
   const { queue, finish } = createQueue(() => {

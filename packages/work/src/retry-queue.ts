@@ -24,8 +24,9 @@ interface TenantWork {
 }
 
 const maxItems = 200;
-/** Together shorter than the time after which a sweep takes the work up. */
 const pausesMs = [250, 750, 2_000, 4_000];
+/** No attempt begins later than this after the item was added, however long those before took: soon after, a sweep of any process takes it up. */
+const retryForMs = 8_000;
 /** A tenant is stuck when none of its items was done for this long. */
 const stuckAfterMs = 1_000;
 /** A tenant stays stuck for this long after a failure, unless another of its items is done. */
@@ -131,11 +132,12 @@ export class RetryQueue<Item extends TenantKey> {
   async #retry(item: Item, isSwept: boolean): Promise<void> {
     const { stopping } = this.#options;
     const tenant = tenantName(item);
+    const endsAt = performance.now() + retryForMs;
     for (const pauseMs of [...pausesMs, 0]) {
       const isDone = await this.#batcher.add(item).catch(() => false);
       this.#noteOutcome(tenant, isDone);
       const isSurplus = isSwept && (this.#tenants.get(tenant)?.swept ?? 0) > maxSweptOfStuck;
-      if (isDone || isSurplus || stopping.aborted) return;
+      if (isDone || isSurplus || stopping.aborted || performance.now() + pauseMs > endsAt) return;
       await sleep(pauseMs, stopping);
     }
   }
