@@ -63,6 +63,7 @@ const toSettlement = (row: StoredResult, { content, contentType, inputTokens, ou
   outputTokens,
   refused,
   queries: [...queries],
+  storedAt: performance.now(),
 });
 
 async function loadStatusesOf({ store }: AnswersDeps, attempts: readonly AttemptKey[]): Promise<Map<string, AnswerStatus>> {
@@ -131,7 +132,6 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
   const { process, store, credits, slowTenants, metrics } = deps;
 
   async function settle(settlements: Settlement[]): Promise<(boolean | Error)[]> {
-    const startedAt = performance.now();
     const results: (SettleResult | Error)[] = await callByTenant(settlements, settleOfTenant);
     const refused: Settlement[] = [];
     const undecided: (Settlement & { readonly code: string })[] = [];
@@ -148,7 +148,6 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
     }
     logUndecided(undecided);
     await Promise.all([endAll(charged), endAnswers.endUnsettled(refused)]);
-    for (const _ of charged) metrics.observeSettlement(performance.now() - startedAt);
     return results.map((result) => (result instanceof Error ? result : !isUndecided(result.refusal?.code ?? '')));
   }
 
@@ -173,6 +172,10 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
         return settlement ? [toEndedAnswer(settlement, settlement.credits)] : [];
       }),
     );
+    for (const row of rows) {
+      const storedAt = all.get(nameOf(row))?.storedAt;
+      if (storedAt !== undefined) metrics.observeSettlement(performance.now() - storedAt);
+    }
     dispatchAfterEnds(rows);
     if (rows.length > 0) deps.eventRelay?.nudge();
   }

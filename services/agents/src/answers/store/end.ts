@@ -55,6 +55,8 @@ export interface Settlement extends AnswerKey {
   acceptedAt: number;
   replyChannels: string[];
   requestId: string;
+  /** When this process stored the result, by the monotonic clock; a row that a sweep took has none. */
+  storedAt?: number;
 }
 
 const resultColumns: RowColumns<Result> = {
@@ -98,7 +100,10 @@ const complete = `
   from newest n where ${sameKey('a', 'n')}
   returning ${select(storedColumns)}`;
 
-export type StoredResult = Omit<Settlement, 'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'refused' | 'queries'>;
+export type StoredResult = Omit<
+  Settlement,
+  'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'refused' | 'queries' | 'storedAt'
+>;
 
 /** Stores results of the newest attempts, and returns those that this call stored. */
 export const storeResults = (sql: Sql, results: readonly Result[], now: number): Promise<StoredResult[]> =>
