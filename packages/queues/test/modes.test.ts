@@ -90,7 +90,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     expect(await producer.counts()).toEqual({ waiting: 5, active: 0, delayed: 0 });
 
     const received: string[] = [];
-    let seen = 0;
+    let handled = 0;
     await startWorker(process, redis, 'answer', {
       concurrency: 1,
       drainMs: 100,
@@ -98,11 +98,11 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
         received.push(job.answerId);
         // A worker has this one.
         expect([await producer.known([job]), await producer.waiting([job])]).toEqual([[true], [false]]);
-        seen += 1;
+        handled += 1;
       },
     });
     await until('all are done', async () => !(await producer.known(all)).some(Boolean));
-    expect(seen).toBe(5);
+    expect(handled).toBe(5);
     expect(received).toEqual(['a', 'last', 'b', 'c', 'd']);
   });
 

@@ -91,8 +91,8 @@ const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly Unbe
     async redispatch(reason, some) {
       // A job that no worker has taken keeps its place in the queue.
       const waiting = reason === 'doubtful' ? await jobs.waiting(some) : [];
-      const taken = some.filter((_, index) => !waiting[index]);
-      const redispatched = await redispatchUnbegun(store.sql, taken, now());
+      const others = some.filter((_, index) => !waiting[index]);
+      const redispatched = await redispatchUnbegun(store.sql, others, now());
       if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
       jobs.add(redispatched);
       if (reason === 'doubtful') jobs.removePrevious(redispatched);
