@@ -109,6 +109,7 @@ describe('a session', () => {
     await age(used, 3_601);
     expect(await outcomeOf(portal.resumeSession({ sessionToken: used }))).toBe('unauthorized');
     expect(await outcomeOf(portal.resumeSession({ sessionToken: old }))).toBe('ok');
+    expect((await portal.listSessions({ sessionToken: old })).sessions.map(({ current }) => current)).toEqual([true]);
   });
 
   test('can end every session of its user, and none of another user', async () => {
@@ -252,6 +253,24 @@ describe('a sign-in', () => {
       Array.from({ length: 15 }, () => outcomeOf(world.signIn(email, { password: 'a wrong password', client }))),
     );
     expect(outcomes.filter((outcome) => outcome === 'invalid_credentials').length).toBeLessThanOrEqual(6);
+  });
+
+  test('waits for 15 minutes at most, and as at first an hour after the last attempt', async () => {
+    const { email } = await world.makeOrganization();
+    const client = world.browser();
+    const attempt = () => outcomeOf(world.signIn(email, { password: 'a wrong password', client }));
+    const key = createKeyedHash([keyHashSecret])(`sign-in\n${client.countedAddress}\n${email}`);
+    const change = (columns: string) => world.database(`update identity.sign_in_limits set ${columns} where key = $1 returning key`, [key]);
+    await attempt();
+    expect(await change('attempts = 29')).toHaveLength(1);
+    await attempt();
+    const pause =
+      'select extract(epoch from blocked_until - clock_timestamp())::float8 as seconds from identity.sign_in_limits where key = $1';
+    const [{ seconds }] = (await world.database(pause, [key])) as [{ seconds: number }];
+    expect([seconds > 800, seconds <= 900]).toEqual([true, true]);
+    expect(await attempt()).toBe('rate_limited');
+    await change(`blocked_until = now(), ends_at = now()`);
+    expect([await attempt(), await attempt()]).toEqual(['invalid_credentials', 'invalid_credentials']);
   });
 
   test('of one address is limited for all e-mail addresses together, and of no other address', async () => {
