@@ -38,7 +38,12 @@ afterAll(() => system?.leave());
 
 const children = new Set<ChildProcess>();
 afterEach(async () => {
-  for (const child of children) if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, 'exit');
+  for (const child of children) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) continue;
+    // With its own children: `go run` leaves the program that it has started.
+    process.kill(-child.pid);
+    await once(child, 'exit');
+  }
   children.clear();
 });
 
@@ -57,7 +62,7 @@ interface Program {
 }
 
 function run(command: string, args: readonly string[], env: Record<string, string>, cwd = repositoryRoot): Program {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   children.add(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
