@@ -7,7 +7,7 @@ import type { Reply, StreamEnd } from '@agent-service/http/replies/reply';
 import { type BodyLimits, readBytes, refuseBody } from '@agent-service/http/requests/body';
 import type { Dispatcher } from 'undici';
 import { admit, callFor, type PipelineDeps } from '../pipeline.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/sessions.ts';
 import type { Gateways } from './gateways.ts';
 import type { ForwardedPath } from './path.ts';
 
@@ -63,14 +63,19 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     try {
       const body = await readForwardedBody(exchange, session, deps.heldBytes);
       const { sessions } = deps.backends;
-      const attempt = async () => {
+      /** Undefined where the gateway refuses the token, which is forgotten: nothing was done. */
+      const attempt = async (): Promise<GatewayReply | undefined> => {
         const accessToken = await callFor(exchange, () => sessions.apiToken(session, target.environment));
-        return await send(exchange, { method, target, body, accessToken }, deps);
+        const sent = await send(exchange, { method, target, body, accessToken }, deps);
+        if (sent.statusCode !== unauthorized) return sent;
+        sent.unwatch();
+        sessions.forget(session.token);
+        await sent.body.dump();
+        return undefined;
       };
-      let sent = await attempt();
       // The key that signed the token may have been revoked. Where the session has ended, identity refuses another token.
-      if (await isRefused(sent, session, sessions)) sent = await attempt();
-      if (await isRefused(sent, session, sessions)) throw new ServiceError('unauthorized');
+      const sent = (await attempt()) ?? (await attempt());
+      if (!sent) throw new ServiceError('unauthorized');
       const reply = await toReply(sent, release);
       isHandedOver = reply.stream !== undefined;
       return reply;
@@ -180,15 +185,6 @@ const selectHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(requestHeaders.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
 
 const unauthorized = 401;
-
-/** True if the gateway refused the token, which is forgotten: nothing was done. */
-async function isRefused({ statusCode, body, unwatch }: GatewayReply, { token }: Session, sessions: Sessions): Promise<boolean> {
-  if (statusCode !== unauthorized) return false;
-  unwatch();
-  sessions.forget(token);
-  await body.dump();
-  return true;
-}
 
 async function toReply({ statusCode, headers, body, unwatch }: GatewayReply, release: () => void): Promise<Reply> {
   const type = headers['content-type'];
