@@ -16,7 +16,7 @@ describe('redispatch of unbegun work', () => {
         calls.push({ reason, ids: some.map(({ id }) => id) });
       },
       onKnown: (some) => known.push(...some.map(({ id }) => id)),
-      ...(isDoubtful && { isDoubtful }),
+      ...(isDoubtful && { findDoubtful: async (some) => some.filter(isDoubtful) }),
     });
     return { calls, known };
   }

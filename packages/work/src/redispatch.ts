@@ -12,8 +12,8 @@ export type RedispatchReason = 'lost' | 'doubtful';
 export interface RedispatchOptions<Row> {
   /** For each row: true where the queue knows its job. */
   readonly isKnown: (rows: readonly Row[]) => Promise<readonly boolean[]>;
-  /** A known job that is replaced. If absent, no known job is replaced: the queue itself finds the jobs of dead workers. */
-  readonly isDoubtful?: (row: Row) => boolean;
+  /** Those of the rows with known jobs whose jobs are replaced. If absent, none is: the queue itself finds the jobs of dead workers. */
+  readonly findDoubtful?: (known: readonly Row[]) => Promise<readonly Row[]>;
   /** Dispatches rows again, unless they were begun, ended or dispatched in the meantime. Called only with rows. */
   readonly redispatch: (reason: RedispatchReason, rows: readonly Row[]) => Promise<void>;
   /** Rows whose jobs are in the queue. */
@@ -23,13 +23,13 @@ export interface RedispatchOptions<Row> {
 /** Dispatches rows again whose jobs are lost or may be. */
 export async function redispatchUnbegunWork<Row>(
   rows: readonly Row[],
-  { isKnown, isDoubtful = () => false, redispatch, onKnown }: RedispatchOptions<Row>,
+  { isKnown, findDoubtful = async () => [], redispatch, onKnown }: RedispatchOptions<Row>,
 ): Promise<void> {
   if (rows.length === 0) return;
   const known = await isKnown(rows);
   const knownRows = rows.filter((_, index) => known[index]);
   onKnown?.(knownRows);
-  const doubtful = knownRows.filter(isDoubtful);
+  const doubtful = await findDoubtful(knownRows);
   if (doubtful.length > 0) await redispatch('doubtful', doubtful);
   const lost = rows.filter((_, index) => !known[index]);
   if (lost.length > 0) await redispatch('lost', lost);

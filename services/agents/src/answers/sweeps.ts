@@ -85,14 +85,15 @@ async function failAll({ endAnswers }: SweepDeps, keys: readonly AnswerKey[]): P
 const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly UnbegunRow[]): Promise<void> =>
   redispatchUnbegunWork(rows, {
     isKnown: jobs.known,
-    // Each dispatch is given as much time as the first.
-    isDoubtful: ({ dispatchedAt, dispatches }) => now() - dispatchedAt >= doubtfulMs * dispatches,
+    // Each dispatch is given as much time as the first, and a job that no worker has taken keeps its place in the queue.
+    async findDoubtful(known) {
+      const late = known.filter(({ dispatchedAt, dispatches }) => now() - dispatchedAt >= doubtfulMs * dispatches);
+      const waiting = await jobs.waiting(late);
+      return late.filter((_, index) => !waiting[index]);
+    },
     onKnown: (known) => jobs.prioritize(known.filter(({ raised }) => raised)),
     async redispatch(reason, some) {
-      // A job that no worker has taken keeps its place in the queue.
-      const waiting = reason === 'doubtful' ? await jobs.waiting(some) : [];
-      const others = some.filter((_, index) => !waiting[index]);
-      const redispatched = await redispatchUnbegun(store.sql, others, now());
+      const redispatched = await redispatchUnbegun(store.sql, some, now());
       if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
       jobs.add(redispatched);
       if (reason === 'doubtful') jobs.removePrevious(redispatched);

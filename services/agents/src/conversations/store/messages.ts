@@ -105,7 +105,7 @@ function statementOf(
   const rest = `${newestFirst} limit ${query.add(limit + 1)}::integer`;
   const own = 'organization_id = c.organization_id and {}.environment = c.environment and {}.conversation_id = c.id';
   const of = (alias: string) => `${alias}.${own.replaceAll('{}', alias)}`;
-  // The size of a stored column, as of the queries, would be that of its compressed form.
+  // The text of the queries is counted, because pg_column_size of a stored column is that of its compressed form.
   // Several clocks make ids, so a message may be a little older than its conversation. The margin excludes earlier partitions.
   return `
     select c.message_count as total, sized.* from conversations c
