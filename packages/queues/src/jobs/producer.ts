@@ -2,6 +2,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { isRecording } from '@agent-service/runtime/tracing';
 import { withTimeout } from '@agent-service/work';
 import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
+import type { ChainableCommander } from 'ioredis';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf, queueOptions } from './catalogue.ts';
@@ -41,6 +42,7 @@ export function createProducer<Name extends JobName>(
   const queueNow = queueOver(process, redis, kind);
   const queueKey = `${keyPrefix(kind.queue)}:${kind.queue}`;
   const prioritizedKey = `${queueKey}:prioritized`;
+  const jobKey = (id: string) => `${queueKey}:${id}`;
   const limitMs = redis.commandLimitMs;
   const bounded = <T>(work: Promise<T>): Promise<T> =>
     withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
@@ -48,6 +50,14 @@ export function createProducer<Name extends JobName>(
   /** BullMQ offers these operations for one job only: a chunk is sent at once, and each chunk has its own time limit. */
   async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
     for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
+  }
+
+  /** Asks Redis about each of the jobs, in one round trip. */
+  async function askForEach(ids: readonly string[], ask: (pipeline: ChainableCommander, id: string) => void): Promise<unknown[]> {
+    if (ids.length === 0) return [];
+    const pipeline = redis.commands.pipeline();
+    for (const id of ids) ask(pipeline, id);
+    return answersOf(await bounded(pipeline.exec()));
   }
 
   async function counts() {
@@ -68,17 +78,13 @@ export function createProducer<Name extends JobName>(
       await bounded<unknown>(first && more.length === 0 ? queueNow().add(name, first.data, first.opts) : queueNow().addBulk(entries));
     },
     async known(payloads) {
-      if (payloads.length === 0) return [];
-      const pipeline = redis.commands.pipeline();
       // A job has its key from its addition to its end, in every state.
-      for (const payload of payloads) pipeline.exists(jobKey(kind, payload));
-      return answersOf(await bounded(pipeline.exec())).map((exists) => exists === 1);
+      const answers = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.exists(jobKey(id)));
+      return answers.map((exists) => exists === 1);
     },
     async waiting(payloads) {
-      if (payloads.length === 0) return [];
-      const pipeline = redis.commands.pipeline();
-      for (const payload of payloads) pipeline.zscore(prioritizedKey, kind.id(payload));
-      return answersOf(await bounded(pipeline.exec())).map((score) => score !== null);
+      const answers = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.zscore(prioritizedKey, id));
+      return answers.map((score) => score !== null);
     },
     async prioritize(all) {
       const backend = queueNow().getBackend();
@@ -90,10 +96,9 @@ export function createProducer<Name extends JobName>(
     },
     async list(cursor) {
       const [next, members] = await bounded(redis.commands.zscan(prioritizedKey, cursor ?? '0', 'COUNT', listed));
-      const pipeline = redis.commands.pipeline();
       // Members and scores alternate.
-      for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${queueKey}:${id}`, 'data');
-      const answers = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
+      const ids = members.filter((_, index) => index % 2 === 0);
+      const answers = await askForEach(ids, (pipeline, id) => pipeline.hget(jobKey(id), 'data'));
       return { payloads: answers.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
     },
   };
@@ -161,8 +166,6 @@ function limitEvents({ logger }: ProcessContext, queue: Queue): void {
     .setQueueMeta({ 'opts.maxLenEvents': 0 })
     .catch((cause: unknown) => logger.debug({ event: 'queue_connection', queue: queue.name, err: cause }));
 }
-
-const jobKey = <Payload>(kind: JobKind<Payload>, payload: Payload) => `${keyPrefix(kind.queue)}:${kind.queue}:${kind.id(payload)}`;
 
 function answersOf(results: [Error | null, unknown][] | null): unknown[] {
   return (results ?? []).map(([failure, answer]) => {
