@@ -27,7 +27,7 @@ export const gatewaySettings = z.object({
     'Requests for tokens of one address, and of one address with the credential it claims; tokens issued also of one credential. An IPv6 address counts by its /64.',
   ),
   RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(300).describe(
-    'Failed authentications of one address; beyond it only credentials that the gateway already knows are let in.',
+    'Failed authentications of one address with what never was a valid credential; beyond it only credentials that the gateway already knows are let in.',
   ),
   ANSWER_WAIT_SECONDS: setting.integer(60, 1, 3_600).describe("How long a message's caller waits before 504; the work goes on."),
   ANSWER_WAIT_DRAIN_SECONDS: setting
