@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestDatabase, testDatabase, testFolder, until } from '@agent-service/testkit';
+import { countLockWaits, type TestDatabase, testDatabase, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
@@ -63,8 +63,7 @@ test('rights that another session grants on the same database at the same time d
   await other.connect();
   await other.query(`begin; grant temporary on database "${name}" to current_user with grant option`);
   const coming = bringUp('2026-03-01');
-  const waiting = "select count(*)::int from pg_stat_activity where wait_event_type = 'Lock' and query like 'revoke all on database%'";
-  await until('it waits for the other session', async () => String(await ask(database.url, waiting)) === '1');
+  await until('it waits for the other session', async () => (await countLockWaits(database.url, 'revoke all on database')) === 1);
   await other.query('commit');
   await other.end();
   expect(await ask(await coming, 'select max(order_date)::text from orders')).toEqual([['2026-03-01']]);
