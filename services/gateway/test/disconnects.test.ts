@@ -50,13 +50,20 @@ function slowAgents() {
     return started(item.answerId ?? '');
   };
   peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
-  const cancelled: string[] = [];
-  peer.agents.cancelAnswer = async ({ messageId }) => {
-    cancelled.push(messageId);
+  const cancelled: { messageId: string; preventAcceptance: boolean }[] = [];
+  peer.agents.cancelAnswer = async ({ messageId, preventAcceptance }) => {
+    cancelled.push({ messageId, preventAcceptance });
     return {};
   };
   const hasArrived = (message: string) => until(() => arrived.some((item) => item.message === message));
-  return { arrived, cancelled, hasArrived, letGo: (...messages: string[]) => messages.map((message) => gateOf(message).resolve()) };
+  const idOfLeft = () => arrived.find(({ message }) => message === 'left')?.answerId;
+  return {
+    arrived,
+    cancelled,
+    hasArrived,
+    idOfLeft,
+    letGo: (...messages: string[]) => messages.map((message) => gateOf(message).resolve()),
+  };
 }
 
 /** Sends messages, each in its own call, until the gateway makes no further call. */
@@ -100,6 +107,8 @@ const untilRead = async () => {
   for (let n = 0; n < 25; n += 1) await ask(gateway.url, '/livez');
 };
 
+const leavers: Record<string, string>[] = [{}, { 'idempotency-key': 'kept' }];
+
 describe('a caller that disconnects before its message is accepted', () => {
   test.each<Record<string, string>>([{}, { prefer: 'respond-async' }, { accept: 'text/event-stream' }, { 'idempotency-key': 'left' }])(
     'and before the call: the message is not sent, %j',
@@ -118,16 +127,16 @@ describe('a caller that disconnects before its message is accepted', () => {
     },
   );
 
-  test('and is alone in its call: the call is cancelled', async () => {
+  test.each(leavers)('and is alone in its call: the call is cancelled, and what agents may be accepting as well, %j', async (headers) => {
     const agents = slowAgents();
-    const caller = await leaving();
+    const caller = await leaving(headers);
     await agents.hasArrived('left');
     await (await caller.leave())();
-    expect(agents.cancelled).toEqual([]);
+    expect(agents.cancelled).toEqual('idempotency-key' in headers ? [] : [{ messageId: agents.idOfLeft(), preventAcceptance: true }]);
     agents.letGo('left');
   });
 
-  test.each<Record<string, string>>([{}, { 'idempotency-key': 'kept' }])(
+  test.each(leavers)(
     'and shares its call: the answer is cancelled, unless an Idempotency-Key lets the caller repeat it, %j',
     async (headers) => {
       const agents = slowAgents();
@@ -142,8 +151,7 @@ describe('a caller that disconnects before its message is accepted', () => {
       agents.letGo('left', 'together');
       expect((await together).status).toBe(200);
       await isOver();
-      const id = agents.arrived.find(({ message }) => message === 'left')?.answerId;
-      expect(agents.cancelled).toEqual('idempotency-key' in headers ? [] : [id]);
+      expect(agents.cancelled).toEqual('idempotency-key' in headers ? [] : [{ messageId: agents.idOfLeft(), preventAcceptance: false }]);
     },
   );
 });

@@ -36,9 +36,17 @@ const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   attempt: null,
 });
 
+export interface CancelOptions {
+  readonly agentId: string;
+  readonly userId: string;
+  /** A message that is not accepted yet will not be accepted. */
+  readonly preventAcceptance?: boolean;
+}
+
 /** The state of an answer after its cancellation. */
 export interface Cancellation {
-  readonly row: ReadRow;
+  /** None where the acceptance was prevented. */
+  readonly row: ReadRow | undefined;
   /** Has to be called after the commit: it announces the end and releases the hold. */
   onCommit(): void;
 }
@@ -78,13 +86,21 @@ export class EndAnswers {
   }
 
   /** Cancels an answer of this user with this agent that has no result yet, in the caller's transaction. */
-  async cancel(sql: Sql, key: AnswerKey, { agentId, userId }: { agentId: string; userId: string }): Promise<Cancellation | undefined> {
+  async cancel(sql: Sql, key: AnswerKey, { agentId, userId, preventAcceptance }: CancelOptions): Promise<Cancellation | undefined> {
+    const unused = preventAcceptance ? await this.#markUnaccepted(sql, key) : [];
+    if (unused.length > 0) return { row: undefined, onCommit: () => this.#releases.add(unused) };
     const before = await readOne(sql, key);
     if (before?.agentId !== agentId || before.userId !== userId) return undefined;
     if (before.status !== 'queued' && before.status !== 'running') return { row: before, onCommit: () => undefined };
     const onCommit = await this.#endWithin(sql, [toCancelledEnd(key)]);
     const row = await readOne(sql, key);
     return row && { row, onCommit };
+  }
+
+  /** Marks the hold of a message that is not accepted as unused: then the message cannot be accepted. */
+  async #markUnaccepted(sql: Sql, key: AnswerKey): Promise<AnswerKey[]> {
+    if (timeOf(key.id) === undefined || (await readOne(sql, key))) return [];
+    return markUnusedHolds(sql, [key], this.#deps.now());
   }
 
   /**

@@ -46,7 +46,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
     wait: (offer, signal) => waitingWorkers.wait(offer, signal),
     complete: (result) => completions.add(result),
     fail: (attempts) => failAttempts(deps, endAnswers, attempts),
-    cancel: ({ sql }, key, owner) => endAnswers.cancel(sql, key, owner),
+    cancel: ({ sql }, key, options) => endAnswers.cancel(sql, key, options),
     read: (keys) => readWhole(serviceDeps.store.sql, keys),
     readRecords: (keys) => readRecords(serviceDeps.store.sql, keys),
     failAnswersOfAgent: ({ sql }, { organizationId, environment }, agentId) =>

@@ -21,7 +21,7 @@ import type { Refusal } from './admission.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';
 import type { Assignment, Offer } from './dispatch.ts';
-import { type Cancellation, toMessage } from './end.ts';
+import { type Cancellation, type CancelOptions, toMessage } from './end.ts';
 import type { EndRefusal, FailedAttempt } from './settle.ts';
 import type { Message } from './store/accept.ts';
 import type { Claim } from './store/attempts.ts';
@@ -39,7 +39,7 @@ export interface Answers {
   complete(result: Result): Promise<EndRefusal>;
   fail(attempts: readonly FailedAttempt[]): Promise<EndRefusal[]>;
   /** Cancels an answer of this user with this agent that has no result yet, within the transaction. */
-  cancel(transaction: { readonly sql: Sql }, key: AnswerKey, owner: { agentId: string; userId: string }): Promise<Cancellation | undefined>;
+  cancel(transaction: { readonly sql: Sql }, key: AnswerKey, options: CancelOptions): Promise<Cancellation | undefined>;
   read(keys: readonly AnswerReading[]): Promise<ReadRow[]>;
   readRecords(keys: readonly AnswerReading[]): ReturnType<typeof readRecords>;
   /**
@@ -173,15 +173,16 @@ const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => 
 
 const cancelAnswer = ({ answers, store }: MethodsDeps): RpcOf<'agents', 'cancelAnswer'> => ({
   allow: callers({ scope: 'agents:chat', agentTokens: true }),
-  async handle({ agentId, messageId }, call) {
+  async handle({ agentId, messageId, preventAcceptance }, call) {
     if (call.tenant.agentId && call.tenant.agentId !== agentId) throw new ServiceError('wrong_audience');
     const { organizationId, environment, userId } = call.tenant;
+    const key = { organizationId, environment, id: messageId };
     const onCommit: (() => void)[] = [];
     const response = await once(store, call, async (transaction) => {
-      const cancellation = await answers.cancel(transaction, { organizationId, environment, id: messageId }, { agentId, userId });
-      if (!cancellation) throw new ServiceError('not_found');
-      onCommit.push(cancellation.onCommit);
-      return { message: rowMessage(cancellation.row) };
+      const cancellation = await answers.cancel(transaction, key, { agentId, userId, preventAcceptance });
+      if (cancellation) onCommit.push(cancellation.onCommit);
+      else if (!preventAcceptance) throw new ServiceError('not_found');
+      return { message: cancellation?.row ? rowMessage(cancellation.row) : null };
     });
     for (const follow of onCommit) follow();
     return response;

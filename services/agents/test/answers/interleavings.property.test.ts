@@ -20,6 +20,7 @@ const command = fc.record({
     'start',
     'start',
     'start',
+    'leave',
     'begin',
     'begin',
     'begin',
@@ -83,6 +84,7 @@ const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][numbe
 
 const others: Partial<Record<Command['kind'], (scene: Scene) => Promise<unknown> | undefined>> = {
   start: ({ world, pick }) => start(world, pick),
+  leave: ({ world, pick }) => startAndLeave(world, pick),
   begin: ({ answer, pick }) => begin(answer, pick),
   tick: async ({ pick }) => {
     rig.clock.now += pick * 20;
@@ -116,6 +118,17 @@ async function start(world: World, pick: number): Promise<void> {
   const outcome = await rig.answers.accept(message);
   if (!('started' in outcome)) return;
   world.answers.push({ id: message.id, conversationId: outcome.started.conversationId, agentId, attempts: [], question: message });
+}
+
+/** The caller of a message leaves at any moment of its acceptance: its answer does not go on, whether it was accepted or not. */
+async function startAndLeave(world: World, pick: number): Promise<void> {
+  const message = newMessage(rig.clock.now, { agentId: at(world.agents, pick) as string });
+  world.holdIds.push(message.id);
+  const accepting = rig.answers.accept(message);
+  await pause(pick % 12);
+  const owner = { agentId: message.agentId, userId: 'usr_1' };
+  await Promise.all([accepting, rig.cancel(key(message.id), { ...owner, preventAcceptance: true })]);
+  expect(await rig.sql("select state from answers where id = $1 and state not in ('releasing')", [message.id])).toEqual([]);
 }
 
 async function begin(answer: World['answers'][number] | undefined, pick: number): Promise<void> {

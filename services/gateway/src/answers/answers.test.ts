@@ -20,7 +20,6 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
   const started = { answerId: 'msg_first', conversationId: 'conv_1', attached, model: 'Fast', createdAt: '', deadlineMs: '0' };
   const answers = createAnswers({
     start: async () => started,
-    cancel: async () => undefined,
     read,
     readRecord: async () => null,
     waits,

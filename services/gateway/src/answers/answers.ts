@@ -57,8 +57,6 @@ interface StreamIds {
 
 interface AnswersDeps {
   readonly start: (start: Start) => Promise<StartedAnswer>;
-  /** Ends an answer without a charge, if it has no result yet; never fails. */
-  readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
   /** How an answer came about; never fails. */
   readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
@@ -81,16 +79,9 @@ const deadlineGraceMs = 10_000;
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
 export function createAnswers(deps: AnswersDeps): Answers {
-  const { start, cancel, read, waits, replyChannel, waitMs, now, timeOfDay } = deps;
-  /**
-   * Sends the message, unless its caller disconnects before. A caller that disconnects during the acceptance does not know the message's id, so the
-   * answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the request.
-   */
-  async function startFor(disconnected: AbortSignal, item: StartItem, call: CallContext): Promise<StartedAnswer> {
-    const started = await start({ item, disconnected, expiresAt: performance.now() + startWithinMs });
-    if (disconnected.aborted && !started.attached && !call.idempotency) await cancel(item.agentId as string, started.answerId, call);
-    return started;
-  }
+  const { start, read, waits, replyChannel, waitMs, now, timeOfDay } = deps;
+  const startFor = (disconnected: AbortSignal, item: StartItem, call: CallContext) =>
+    start({ item, call, disconnected, expiresAt: performance.now() + startWithinMs });
 
   /** Listens for replies before the message is sent, so that none is missed. */
   async function begin(
@@ -100,7 +91,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
     waiter: Waiter,
     deadlineOf: (started: StartedAnswer) => number,
   ) {
-    const wait = waits.open(keyOf(requirePrincipal(call), item.answerId as string), waiter);
+    const wait = waits.open(keyOf(requirePrincipal(call), item.answerId), waiter);
     try {
       const started = await startFor(disconnected, item, call);
       if (started.attached) call.onReplayed?.();

@@ -1,4 +1,4 @@
-import { type AnswerRecord, type CallContext, type Client, callDetached, classifyCallFailure, withCall } from '@agent-service/contracts';
+import { type AnswerRecord, type Client, callDetached, classifyCallFailure } from '@agent-service/contracts';
 import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
@@ -8,7 +8,6 @@ import { createStarts } from './start-answers.ts';
 import { type AnswerKey, type AnswerState, WaiterRegistry } from './waiters.ts';
 
 const tickMs = 200;
-const cancelLimitMs = 5_000;
 
 interface OpenAnswersDeps {
   readonly agents: Client<'agents'>;
@@ -46,8 +45,7 @@ export async function openAnswers(
   process.onStop('waiting', async () => clearInterval(timer));
   return {
     answers: createAnswers({
-      start: createStarts(agents),
-      cancel: createCancel(agents, process.logger),
+      start: createStarts(agents, process.logger),
       read,
       readRecord: createRecordReader(agents, process.logger),
       waits,
@@ -60,19 +58,6 @@ export async function openAnswers(
     stop: () => waits.drain(drainMs),
   };
 }
-
-/** Logs a failure only: it costs the organization an answer that no caller reads. */
-const createCancel =
-  (agents: Client<'agents'>, logger: Logger) =>
-  async (agentId: string, messageId: string, { requestId, principal }: CallContext): Promise<void> => {
-    try {
-      await withCall({ requestId, principal, expiresAt: performance.now() + cancelLimitMs }, () =>
-        agents.cancelAnswer({ agentId, messageId }),
-      );
-    } catch (cause) {
-      logger.warn({ event: 'cancelling_failed', answer_id: messageId, err: cause });
-    }
-  };
 
 interface ReaderOptions<Result> {
   readonly maxItems: number;

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { currentCall } from '@agent-service/contracts';
+import { currentCall, ServiceError } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import { caller } from '../../test/support/gateway.ts';
 import { createStarts, type Start } from './start-answers.ts';
@@ -9,30 +9,37 @@ interface SentBatch {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Starts answers at an agents service that accepts what it gets once it is released. */
+/** Starts answers at an agents service that accepts what it gets once it is released, or fails then. */
 function createTestStarts() {
   const batches: SentBatch[] = [];
+  const cancelled: { readonly messageId: string; readonly preventAcceptance: boolean }[] = [];
   const released = Promise.withResolvers<void>();
-  const startAnswer = async ({ items }: { items: SentBatch['items'] }) => {
-    batches.push({ items, signal: currentCall()?.signal });
-    await released.promise;
-    return { results: items.map(({ message }) => ({ started: { answerId: message } })) };
+  const agents = {
+    async startAnswer({ items }: { items: SentBatch['items'] }) {
+      batches.push({ items, signal: currentCall()?.signal });
+      await released.promise;
+      return { results: items.map(({ message }) => ({ started: { answerId: message } })) };
+    },
+    async cancelAnswer({ messageId, preventAcceptance }: (typeof cancelled)[number]) {
+      cancelled.push({ messageId, preventAcceptance });
+    },
   };
-  const start = createStarts({ startAnswer } as never);
-  const send = (message: string, more: Partial<Start> = {}) =>
+  const start = createStarts(agents as never, { warn: () => undefined } as never);
+  const send = (message: string, { call, ...more }: Partial<Start> = {}) =>
     start({
-      item: { message, contextJson: '', principal: caller('m') } as unknown as Start['item'],
+      item: { message, answerId: message, contextJson: '', principal: caller('m') } as unknown as Start['item'],
+      call: { requestId: 'req-1', principal: caller('m'), expiresAt: Number.POSITIVE_INFINITY, ...call },
       disconnected: new AbortController().signal,
       expiresAt: performance.now() + 10_000,
       ...more,
     });
-  return { batches, send, release: released.resolve };
+  return { batches, cancelled, send, release: released.resolve, fail: () => released.reject(new ServiceError('unavailable')) };
 }
 
 const messagesOf = (batches: readonly SentBatch[]) => batches.flatMap(({ items }) => items.map(({ message }) => message));
 
 test('a message whose caller has left, or whose time is over, is not sent, and the others of its batch get their own answers', async () => {
-  const { batches, send, release } = createTestStarts();
+  const { batches, cancelled, send, release } = createTestStarts();
   release();
   const outcomes = await Promise.allSettled([
     send('left', { disconnected: AbortSignal.abort() }),
@@ -47,6 +54,7 @@ test('a message whose caller has left, or whose time is over, is not sent, and t
     { value: { answerId: 'second' } },
   ]);
   expect(messagesOf(batches)).toEqual(['first', 'second']);
+  expect(cancelled).toEqual([]);
 });
 
 test('a batch is cancelled when all of its callers have left, and not before', async () => {
@@ -61,4 +69,24 @@ test('a batch is cancelled when all of its callers have left, and not before', a
   expect(batches[0]?.signal?.aborted).toBe(true);
   release();
   await sent;
+});
+
+const idempotency = { scope: 'one', fingerprint: 'same' };
+
+test.each([
+  ['accepted', {}, [{ messageId: 'left', preventAcceptance: false }]],
+  ['perhaps accepted', {}, [{ messageId: 'left', preventAcceptance: true }]],
+  ['accepted', { call: { idempotency } as never }, []],
+  ['perhaps accepted', { call: { idempotency } as never }, []],
+] as const)('the answer of a caller that left is cancelled where the message was %s, with %j', async (result, more, expected) => {
+  const { batches, cancelled, send, release, fail } = createTestStarts();
+  const caller = new AbortController();
+  const answers = Promise.allSettled([send('left', { ...more, disconnected: caller.signal }), send('waits')]);
+  while (messagesOf(batches).length < 2) await turn();
+  caller.abort();
+  if (result === 'accepted') release();
+  else fail();
+  const [left] = await answers;
+  expect(left.status).toBe(result === 'accepted' ? 'fulfilled' : 'rejected');
+  expect(cancelled).toEqual(expected);
 });

@@ -1,35 +1,49 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, classifyCallFailure, isPublicErrorCode, ServiceError, withCall } from '@agent-service/contracts';
-import { processClock } from '@agent-service/runtime';
+import { type CallContext, type Client, classifyCallFailure, isPublicErrorCode, ServiceError, withCall } from '@agent-service/contracts';
+import { type Logger, processClock } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
-export type StartItem = NonNullable<Parameters<Agents['startAnswer']>[0]['items']>[number] & { message: string; contextJson: string };
+export type StartItem = NonNullable<Parameters<Agents['startAnswer']>[0]['items']>[number] & {
+  agentId: string;
+  answerId: string;
+  message: string;
+  contextJson: string;
+};
 type Result = Awaited<ReturnType<Agents['startAnswer']>>['results'][number];
 export type StartedAnswer = NonNullable<Result['started']>;
 
 const maxItems = 200;
 const concurrency = 4;
 const limitMs = 5_000;
+const cancelLimitMs = 5_000;
 /** A call carries 8 MB, and a character takes up to three bytes; the rest is for what else an item has. */
 const maxCharacters = 2_000_000;
 
 /** A message on its way to agents. */
 export interface Start {
   readonly item: StartItem;
+  readonly call: CallContext;
   /** Aborted when the caller disconnects: a message that was not sent by then is not sent. */
   readonly disconnected: AbortSignal;
   /** When the caller's request times out, by `performance.now()`. */
   readonly expiresAt: number;
 }
 
-/** Sends messages to agents in batches of one tenant. Returns the accepted answer, or throws the refusal. */
-export function createStarts(agents: Agents): (start: Start) => Promise<StartedAnswer> {
+/**
+ * Sends messages to agents in batches of one tenant. Returns the accepted answer, or throws the refusal. A caller that disconnects during the
+ * acceptance does not know the message's id, so the answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the
+ * request.
+ */
+export function createStarts(agents: Agents, logger: Logger): (start: Start) => Promise<StartedAnswer> {
+  const cancel = createCancel(agents, logger);
+  const sent = new WeakSet<Start>();
   const send = async (starts: Start[]): Promise<(StartedAnswer | Error)[]> => {
     const now = performance.now();
     const items = starts.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
     const allCallers = abortedWithAll(starts);
     // A batch mixes requests: callers, keys and traces travel in its items.
+    for (const start of starts) sent.add(start);
     const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: allCallers.signal };
     try {
       const { results } = await withCall(context, () => agents.startAnswer({ items }));
@@ -54,8 +68,36 @@ export function createStarts(agents: Agents): (start: Start) => Promise<StartedA
     maxSize: maxCharacters,
     tenants: { of: tenantOf, lanes: 'each' },
   });
-  return (start) => batcher.add(start).catch((cause: unknown) => Promise.reject(ServiceError.from(cause)));
+  return async (start) => {
+    const hasLeft = () => start.disconnected.aborted && !start.call.idempotency;
+    try {
+      const started = await batcher.add(start);
+      if (hasLeft() && !started.attached) await cancel(start, { preventAcceptance: false });
+      return started;
+    } catch (cause) {
+      // The call was cancelled together with its callers, and agents may be accepting the message.
+      if (hasLeft() && sent.has(start)) await cancel(start, { preventAcceptance: true });
+      throw ServiceError.from(cause);
+    }
+  };
 }
+
+/** Ends an answer without a charge, if it has no result yet. Logs a failure only: it costs the organization an answer that no caller reads. */
+const createCancel =
+  (agents: Agents, logger: Logger) =>
+  async (
+    { item, call: { requestId, principal } }: Start,
+    { preventAcceptance }: { readonly preventAcceptance: boolean },
+  ): Promise<void> => {
+    const [agentId, messageId] = [item.agentId, item.answerId];
+    try {
+      await withCall({ requestId, principal, expiresAt: performance.now() + cancelLimitMs }, () =>
+        agents.cancelAnswer({ agentId, messageId, preventAcceptance }),
+      );
+    } catch (cause) {
+      logger.warn({ event: 'cancelling_failed', answer_id: messageId, err: cause });
+    }
+  };
 
 /** Why the message is no longer sent. */
 function refusalOf({ disconnected, expiresAt }: Start): ServiceError | undefined {

@@ -6,6 +6,7 @@ import { databaseSettings, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { AnswersServiceDeps } from '../../../src/answers/deps.ts';
+import type { CancelOptions } from '../../../src/answers/end.ts';
 import { type Answers, composeAnswers } from '../../../src/answers/index.ts';
 import type { Message } from '../../../src/answers/store/accept.ts';
 import type { ReadRow } from '../../../src/answers/store/read.ts';
@@ -40,7 +41,7 @@ export interface Composition {
   readonly replies: { channel: string; reply: Reply }[];
   readonly notices: { channel: string; notice: WorkerNotice }[];
   /** Cancels an answer, with all effects after the commit. */
-  cancel(key: AnswerKey, owner?: { agentId: string; userId: string }): Promise<ReadRow | undefined>;
+  cancel(key: AnswerKey, options?: CancelOptions): Promise<ReadRow | undefined>;
   stop(): Promise<void>;
 }
 
@@ -117,8 +118,8 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
     set known(known) {
       rig.known = known;
     },
-    async cancel(key, owner = { agentId, userId: 'usr_1' }) {
-      const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, owner));
+    async cancel(key, options = { agentId, userId: 'usr_1' }) {
+      const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, options));
       cancelled?.onCommit();
       return cancelled?.row;
     },
