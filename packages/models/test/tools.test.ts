@@ -1,6 +1,7 @@
 import { type ChatRequest, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Models, Tool } from '../src/models.ts';
+import { estimateTokens } from '../src/prompt.ts';
 import { ask, type TestModelsOptions, testModels } from './harness.ts';
 
 let model: ScriptedModel;
@@ -204,5 +205,32 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
       expect(result).toMatch(/^ü+\n\(The rest was left out/);
     }
     expect(requests[1]?.tool_choice).toBe('none');
+  });
+
+  const tokensOf = (request: ChatRequest | undefined) => estimateTokens((request?.messages ?? []).map(({ content }) => content).join(''));
+
+  test('the results of many calls share the room that is left, also behind a long conversation', async () => {
+    const requests = outputs(
+      { kind: 'tools', calls: Array.from({ length: 8 }, (_, number) => query(`select ${number}`)) },
+      { kind: 'text', text: 'It is much.' },
+    );
+    const tier = { contextTokens: 8_000, maxOutputTokens: 1_000 };
+    const turn = { role: 'user', content: 'x'.repeat(300) } as const;
+    const history = Array.from({ length: 200 }, () => [turn, { ...turn, role: 'assistant' as const }]).flat();
+    await ask(open({ tier }).models, { stream, history, tools: [tool('query', () => 'ü'.repeat(50_000))] });
+    const results = requests[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
+    expect(results).toHaveLength(8);
+    for (const { content } of results) expect(Buffer.byteLength(String(content))).toBeGreaterThan(500);
+    expect(tokensOf(requests[1])).toBeLessThan(7_000);
+  });
+
+  test('one result behind a long conversation has a quarter of the room, which the conversation leaves', async () => {
+    const requests = outputs({ kind: 'tools', calls: [query('select 1')] }, { kind: 'text', text: 'It is much.' });
+    const tier = { contextTokens: 8_000, maxOutputTokens: 1_000 };
+    const history = Array.from({ length: 200 }, () => ({ role: 'user', content: 'x'.repeat(300) }) as const);
+    await ask(open({ tier }).models, { stream, history, tools: [tool('query', () => 'x'.repeat(50_000))] });
+    const [result] = requests[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
+    expect(Buffer.byteLength(String(result?.content))).toBeGreaterThan(4_500);
+    expect(tokensOf(requests[1])).toBeLessThan(7_000);
   });
 });

@@ -15,8 +15,10 @@ interface RemoteProviderOptions {
   readonly conditions: Conditions;
 }
 
-/** The part of the room for the prompt that one result of a tool may use. */
+/** The part of the room for the prompt that one result of a tool may use. A conversation leaves it free for the first result. */
 const resultShare = 1 / 4;
+/** With less of the room left the model has to answer: results would be too short to be of use. */
+const minFreeShare = 1 / 8;
 
 /** Answers with the models of a tier, in several calls of a model where it uses tools. A failure repeats one call, never the tools of those before. */
 export function remoteProvider(options: RemoteProviderOptions): Provider {
@@ -42,8 +44,7 @@ async function answer(
   const { tools, stream } = request;
   const toolTokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
   const room = tier.contextTokens - tier.maxOutputTokens - toolTokens;
-  const resultBytes = bytesOfTokens(Math.max(0, room) * resultShare);
-  const prompt = buildPrompt(request, room);
+  const prompt = buildPrompt(request, tools.length > 0 ? room * (1 - resultShare) : room);
   const messages: ChatMessage[] = [...prompt.messages];
   const route = createRoute(request.tenant, endpoints, conditions);
   const json = request.output.format === 'json';
@@ -53,16 +54,18 @@ async function answer(
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   for (let number = 1; ; number += 1) {
-    const mustAnswer = number >= maxModelCalls || promptTokens > room;
+    const mustAnswer = number >= maxModelCalls || promptTokens > room * (1 - minFreeShare);
     const output = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
     usage = addUsage(usage, output, promptTokens + toolTokens);
     transcript.finish(output.text);
     if (output.calls.length === 0 || mustAnswer)
       return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: output.model };
-    const outcome = await runTools(tools, output, { signal, resultBytes });
+    promptTokens += messageTokens(output.text + JSON.stringify(output.calls));
+    // A request that is larger than the model's context is refused as a whole.
+    const resultTokens = Math.min(room * resultShare, (room - promptTokens) / output.calls.length);
+    const outcome = await runTools(tools, output, { signal, resultBytes: bytesOfTokens(Math.max(0, resultTokens)) });
     messages.push(...outcome.messages);
-    promptTokens +=
-      messageTokens(output.text + JSON.stringify(output.calls)) + outcome.results.reduce((sum, one) => sum + messageTokens(one), 0);
+    promptTokens += outcome.results.reduce((sum, one) => sum + messageTokens(one), 0);
   }
 }
 
