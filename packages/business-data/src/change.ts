@@ -130,10 +130,10 @@ function keyCondition(table: ScopedTable, key: ChangeRow['key'], offset: number)
 /** In PostgreSQL's text format; the column's type reads it. */
 function toParameter(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return requireNoNul(value);
+  if (typeof value === 'string') return requireStorable(value);
   if (!isExact(value)) throw new Refusal(inexactNumber);
-  if (Array.isArray(value) && type.endsWith('[]')) return requireNoNul(arrayLiteral(value));
-  if (typeof value === 'object') return requireNoNul(JSON.stringify(value));
+  if (Array.isArray(value) && type.endsWith('[]')) return requireStorable(arrayLiteral(value));
+  if (typeof value === 'object') return requireStorable(JSON.stringify(value));
   return String(value);
 }
 
@@ -148,8 +148,10 @@ function arrayLiteral(items: readonly unknown[]): string {
   return `{${parts.join(',')}}`;
 }
 
-function requireNoNul(text: string): string {
+/** Refuses text that PostgreSQL cannot store: the driver would store other text in its place. */
+function requireStorable(text: string): string {
   if (text.includes('\0')) throw new Refusal('A value cannot contain the character NUL.');
+  if (!text.isWellFormed()) throw new Refusal('A value cannot contain half of a surrogate pair.');
   return text;
 }
 

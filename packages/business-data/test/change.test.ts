@@ -92,6 +92,10 @@ const refused: readonly (readonly [string, ChangeRequest])[] = [
   ['a computed column', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'x', size: 1 } }] }],
   ['no row', { table: 'lines', operation: 'delete', rows: [] }],
   ['too many rows', { table: 'lines', operation: 'delete', rows: Array.from({ length: 51 }, (_, line) => ({ key: { task: 1, line } })) }],
+  [
+    'half of a surrogate pair, which would be stored as another character',
+    { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\ud83d' } }] },
+  ],
   ['a character that text cannot have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
 ];
 

@@ -86,6 +86,21 @@ test('a session of a role is reset too, and the role keeps its settings', async 
   }
 });
 
+test('a session is prepared without procedural code, which an account may not run', async () => {
+  await administer(
+    "revoke usage on language plpgsql from public; create role without_code login password 'pw'; grant select on orders to without_code",
+  );
+  const url = new URL(database.url);
+  [url.username, url.password] = ['without_code', 'pw'];
+  const source = createDataSource({ url: url.href, poolMax: 1 }, () => undefined);
+  try {
+    expect((await run(source, 'read only', readState)).rows[0]?.[2]).toBe('1s');
+  } finally {
+    await source.close();
+    await administer('grant usage on language plpgsql to public; drop owned by without_code; drop role without_code');
+  }
+});
+
 test('a connection that is lost before it can be reset is closed', async () => {
   const source = createDataSource({ url: database.url, poolMax: 1 }, () => undefined);
   try {

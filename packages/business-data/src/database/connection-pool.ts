@@ -169,8 +169,9 @@ const checkText = 'set client_connection_check_interval = 1000';
 async function prepareSession(client: PoolClient): Promise<void> {
   if (prepared.has(client)) return;
   prepared.add(client);
-  await client.query(`do $$ begin perform pg_catalog.set_config('client_connection_check_interval', '1000', false);
-    exception when others then null; end $$`);
+  await client.query(checkText).catch((cause: unknown) => {
+    if (!(cause instanceof pg.DatabaseError)) throw cause;
+  });
   const { rows } = await client.query<{ set: string | null }>(
     `select pg_catalog.current_setting('client_connection_check_interval', true) as set`,
   );
