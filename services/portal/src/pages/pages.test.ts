@@ -1,17 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { isDocumentPath, loadDocuments } from './pages.ts';
 
 const request = (url: string) => ({ url, headers: {} }) as IncomingMessage;
 
-test('the documentation is served below /docs/, with a page of its own for unknown paths', async () => {
+test.each([
+  ['', (folder: string) => folder],
+  [', from a relative folder', (folder: string) => `./${relative('.', folder)}/`],
+])('the documentation is served below /docs/, with a page of its own for unknown paths%s', async (_, written) => {
   const folder = await testFolder();
   mkdirSync(join(folder, 'guides'));
   for (const path of ['index.html', '404.html', 'guides/a.html']) writeFileSync(join(folder, path), path);
-  const documents = await loadDocuments(folder);
+  const documents = await loadDocuments(written(folder));
   const answer = (url: string) => {
     const { status, body } = documents.answer(request(url));
     return [status, body?.toString()];
