@@ -27,13 +27,23 @@ const builtPages = fileURLToPath(new URL('../web/dist', import.meta.url));
 /** In a checkout; as far above the sources of this service as above a build. */
 const builtDocuments = fileURLToPath(new URL('../../../.cache/docs-site/.vitepress/dist', import.meta.url));
 const connectLimitMs = 2_000;
-/** The head of a reply comes after the longest wait for an answer. */
+/** The head of a reply to a message comes after the longest wait for an answer. */
 const headMarginMs = 10_000;
+/** A gateway ends every other request after 10 s. Where one address stands for all gateways, a connection may lead to a frozen one. */
+const usualHeadLimitMs = 12_000;
 /** The unproven requests of one address in a minute, with all users behind it. */
 const failuresOfAddress = { name: 'failed-requests', limit: 300 };
 
+interface PortalTiming {
+  readonly headLimitMs?: number;
+}
+
 /** Composes the service; resolves to its HTTP port. */
-export async function start(process: ProcessContext, config: PortalConfig): Promise<number> {
+export async function start(
+  process: ProcessContext,
+  config: PortalConfig,
+  { headLimitMs = usualHeadLimitMs }: PortalTiming = {},
+): Promise<number> {
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'portal', config, followsClock: true });
   process.health.addCheck('identity', () => identity.checkHealth());
   const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, followsClock: true });
@@ -71,7 +81,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
     ...deps,
     gateways,
     heldBytes,
-    headLimitMs: config.ANSWER_WAIT_SECONDS * 1_000 + headMarginMs,
+    headLimits: { messageMs: config.ANSWER_WAIT_SECONDS * 1_000 + headMarginMs, usualMs: headLimitMs },
     stopping: process.stopping,
   });
   const pages = await loadPages(config.PORTAL_PAGES_DIR ?? builtPages);

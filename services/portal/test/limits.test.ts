@@ -1,4 +1,8 @@
-import type { ServerResponse } from 'node:http';
+import diagnostics from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { send, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { outcome, type PortalWorld, sharePortalWorld } from './portal-world.ts';
@@ -69,4 +73,40 @@ test('an address that tries unknown sessions and links is refused without a look
   for (const n of [300, 301]) expect(outcome(await guess(n))).toBe('429 rate_limited');
   expect(outcome(await ask('/api/session', signedIn))).toBe('200');
   expect(outcome(await ask('/api/session'))).toBe('429 rate_limited');
+});
+
+test('a connection that has carried a reply of a gateway is closed when it is idle, like every other', async () => {
+  const { email } = await world.makeOrganization();
+  const portal = await world.open();
+  const signedIn = await world.signIn(email, portal);
+  world.gateway.script((_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}'));
+  const sockets = new Set<Socket>();
+  const accept = (message: unknown) => void sockets.add((message as { socket: Socket }).socket);
+  diagnostics.subscribe('net.server.socket', accept);
+  const agent = new Agent({ keepAlive: true });
+  try {
+    const call = get(`${portal}/api/live/v1/agents`, { agent, headers: { cookie: signedIn.cookie } });
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    expect(await text(response)).toBe('{"data":[]}');
+    const ofPortal = [...sockets].filter(({ localPort }) => localPort === Number(new URL(portal).port));
+    expect(ofPortal).toHaveLength(1);
+    await until('the server has begun to count idle time', () => (ofPortal[0]?.timeout ?? 0) > 0);
+  } finally {
+    diagnostics.unsubscribe('net.server.socket', accept);
+    agent.destroy();
+  }
+});
+
+test('a request to a frozen gateway is given up soon, unless it may wait for an answer', async () => {
+  const { email } = await world.makeOrganization();
+  const portal = await world.open({}, { headLimitMs: 100 });
+  const signedIn = await world.signIn(email, portal);
+  const open: ServerResponse[] = [];
+  world.gateway.script((_request, response) => void open.push(response));
+  const message = world.request('POST', '/api/live/v1/agents/agt_1/messages', signedIn, { message: 'Hello' }, portal);
+  await until('the message is at the gateway', () => open.length === 1);
+  for (const path of ['/api/live/v1/agents', '/api/live/v1/agents/agt_1/messages/msg_1'])
+    expect(outcome(await world.request('GET', path, signedIn, undefined, portal))).toBe('503 unavailable');
+  open[0]?.writeHead(204).end();
+  expect(outcome(await message)).toBe('204');
 });

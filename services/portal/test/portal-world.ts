@@ -39,7 +39,8 @@ interface SignedIn {
   readonly csrf: string;
 }
 
-const openPortal = (settings: Readonly<Record<string, string>>) => createProcess('portal', readPortalConfig(settings), start);
+const openPortal = (settings: Readonly<Record<string, string>>, timing?: Parameters<typeof start>[2]) =>
+  createProcess('portal', readPortalConfig(settings), (process, config) => start(process, config, timing));
 
 /** A portal in this process beside the shared system's identity. Its gateway is scripted, unless settings name another. */
 export async function sharePortalWorld() {
@@ -56,8 +57,8 @@ export async function sharePortalWorld() {
     GATEWAY_URL: gateway.url,
   };
   const running: Awaited<ReturnType<typeof openPortal>>[] = [];
-  const open = async (settings: Readonly<Record<string, string>> = {}) => {
-    const portal = await openPortal({ ...common, ...settings });
+  const open = async (settings: Readonly<Record<string, string>> = {}, timing?: Parameters<typeof start>[2]) => {
+    const portal = await openPortal({ ...common, ...settings }, timing);
     running.push(portal);
     return `http://127.0.0.1:${portal.started}`;
   };

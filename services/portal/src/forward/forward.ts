@@ -42,12 +42,13 @@ const inFlightOfOrganization = 200;
 export const inFlightOfProcess = 2_000;
 /** A gateway sends something every 15 s on each stream. */
 const quietLimitMs = 60_000;
+const unreadLimitMs = 2 * quietLimitMs;
 
 export interface ForwardDeps extends PipelineDeps {
   readonly gateways: Gateways;
   readonly heldBytes: HeldBytes;
-  /** How long a gateway may take for the head of its reply. */
-  readonly headLimitMs: number;
+  /** How long a gateway may take for the head of its reply to a message, which may wait for the answer, and to any other request. */
+  readonly headLimits: { readonly messageMs: number; readonly usualMs: number };
   readonly stopping: AbortSignal;
 }
 
@@ -154,11 +155,13 @@ interface GatewayReply extends Dispatcher.ResponseData {
   readonly unwatch: () => void;
 }
 
+const messagePath = /\/messages(\/stream)?(\?|$)/;
+
 /** Sends the request; it is aborted when the browser goes away or this process stops. */
 async function send(
   { request, response, requestId }: Exchange,
   { method, target, body, accessToken }: ForwardedRequest,
-  { gateways, headLimitMs, stopping }: ForwardDeps,
+  { gateways, headLimits, stopping }: ForwardDeps,
 ): Promise<GatewayReply> {
   const abort = new AbortController();
   const onEnd = () => abort.abort();
@@ -171,7 +174,8 @@ async function send(
     stopping.removeEventListener('abort', onEnd);
   };
   const headers = { ...selectHeaders(request.headers), authorization: `Bearer ${accessToken}`, 'x-request-id': requestId };
-  const limits = { headersTimeout: headLimitMs, bodyTimeout: quietLimitMs, signal: abort.signal };
+  const headersTimeout = method === 'POST' && messagePath.test(target.path) ? headLimits.messageMs : headLimits.usualMs;
+  const limits = { headersTimeout, bodyTimeout: quietLimitMs, signal: abort.signal };
   try {
     const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits });
     return Object.assign(reply, { abort, unwatch });
@@ -212,16 +216,18 @@ const passedOn = (headers: IncomingHttpHeaders): string[] =>
 /** Writes each piece when it comes. A browser that reads nothing for long is disconnected, and with it the request to the gateway. */
 async function passBody(body: Dispatcher.ResponseData['body'], response: ServerResponse): Promise<StreamEnd> {
   let bytes = 0;
-  const { socket } = response;
-  const onQuiet = () => response.destroy();
-  socket?.setTimeout(2 * quietLimitMs, onQuiet);
-  body.on('data', (chunk: Buffer) => void (bytes += chunk.length));
+  // The connection's own timer is the server's, which ends idle connections.
+  const unread = setTimeout(() => response.destroy(), unreadLimitMs).unref();
+  body.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    unread.refresh();
+  });
   try {
     await pipeline(body, response);
     return { bytes, cut: false };
   } catch (cause) {
     return { bytes, cut: true, error: new ServiceError('unavailable', { cause }) };
   } finally {
-    socket?.setTimeout(0).off('timeout', onQuiet);
+    clearTimeout(unread);
   }
 }
