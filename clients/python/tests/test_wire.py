@@ -31,6 +31,20 @@ def connect_async(script: Script) -> AsyncAgentService:
     return AsyncAgentService("http://service", token="token", settings=Settings(max_retries=0), transport=httpx.MockTransport(script))
 
 
+def test_a_stream_has_the_headers_of_its_caller_in_place_of_its_own() -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(400)
+
+    options = CallOptions(headers={"Idempotency-Key": "order-7", "Accept": "text/html"})
+    with connect(answer) as service, pytest.raises(ApiError), closing(service.stream_answer("agt_1", "x", options=options)) as events:
+        next(events)
+    assert sent[0].headers.get_list("idempotency-key") == ["order-7"]
+    assert sent[0].headers.get_list("accept") == ["text/event-stream"]
+
+
 @pytest.mark.parametrize("id", [".", ".."])
 def test_an_id_that_a_url_would_resolve_is_sent_nowhere(id: str) -> None:
     sent: list[httpx.Request] = []

@@ -1,4 +1,4 @@
-import { type Client, fillPath, newIdempotencyKey, type RawRequest } from './client.ts';
+import { type Client, fillPath, type RawRequest, requestHeaders } from './client.ts';
 import { ApiError, ConnectionError, isApiError, TimeoutError, toApiError, toConnectionError } from './errors.ts';
 import { readEvents, type ServerSentEvent } from './events.ts';
 import type { Message, paths, ReadMessage } from './gen/api.ts';
@@ -56,12 +56,7 @@ export async function* streamAnswer(
     method: 'POST',
     path: fillPath(streamPath, { path: { agent_id: agentId } }),
     body: JSON.stringify(message),
-    headers: {
-      ...options.headers,
-      accept: 'text/event-stream',
-      'content-type': 'application/json',
-      'idempotency-key': options.idempotencyKey ?? newIdempotencyKey(),
-    },
+    headers: { ...requestHeaders('post', { ...options, body: message }), accept: 'text/event-stream' },
   };
   const position = new StreamPosition();
   for (;;) {

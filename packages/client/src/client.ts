@@ -196,7 +196,8 @@ export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(keyBytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function requestHeaders(method: Method, { headers, idempotencyKey, body, form }: LooseOptions): Record<string, string> {
+/** Headers of the caller stand in place of ours. */
+export function requestHeaders(method: Method, { headers, idempotencyKey, body, form }: LooseOptions): Record<string, string> {
   const own = Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const isWrite = method === 'post' || method === 'put' || method === 'patch';
   return {

@@ -125,6 +125,19 @@ test('a stream pauses by the rules of its client: each pause is told, and one th
   expect([sent.length, retries]).toEqual([3, [1]]);
 });
 
+test('a stream has the headers of its caller, such as an Idempotency-Key, in place of its own', async () => {
+  const { url, sent } = await serve((_sent, response) => response.writeHead(400).end());
+  const headers = { 'Idempotency-Key': 'order-7', Authorization: 'Bearer other', Accept: 'text/html', 'X-Trace': '1' };
+  await expect(streamAnswer(connect(url), 'agt_1', { message: 'x' }, { headers }).next()).rejects.toMatchObject({ status: 400 });
+  expect(sent[0]?.headers).toMatchObject({
+    'idempotency-key': 'order-7',
+    authorization: 'Bearer token',
+    accept: 'text/event-stream',
+    'content-type': 'application/json',
+    'x-trace': '1',
+  });
+});
+
 /** A service whose answer is never there: it waits as long as it is asked to, and sends a message's own POST no answer unless that prefers 202. */
 const unfinished: Script = ({ method, headers }, response) => {
   const data = { data: { id: 'msg_1', status: 'running' } };

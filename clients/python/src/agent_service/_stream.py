@@ -86,10 +86,10 @@ class StreamPosition:
 
     def request(self) -> dict[str, Any]:
         headers = {
+            "idempotency-key": self.key,
+            "content-type": "application/json",
             **self.extra,
             "accept": "text/event-stream",
-            "content-type": "application/json",
-            "idempotency-key": self.key,
         }
         if self.last_event_id:
             headers["last-event-id"] = self.last_event_id
