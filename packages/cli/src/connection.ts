@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Client, type ClientConfig, clientSettings, createClient, operatorService } from '@agent-service/contracts';
-import { readConfig } from '@agent-service/runtime';
+import { readConfig, setting } from '@agent-service/runtime';
 import { z } from 'zod';
 
 /** Clients of the services, created when a command first uses it. */
@@ -26,6 +26,8 @@ const schema = z.object({
   CREDITS_ADDRESS: z.string().optional(),
   AGENTS_ADDRESS: z.string().optional(),
   WEBHOOKS_ADDRESS: z.string().optional(),
+  // Compose names the address of every service, also of those that it does not start.
+  WEBHOOKS_ENABLED: setting.flag(true),
   PORTAL_URL: z.string().optional(),
 });
 type Config = ClientConfig & z.output<typeof schema>;
@@ -64,7 +66,7 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
         identity: config.IDENTITY_ADDRESS,
         credits: config.CREDITS_ADDRESS,
         agents: config.AGENTS_ADDRESS,
-        webhooks: config.WEBHOOKS_ADDRESS,
+        webhooks: config.WEBHOOKS_ENABLED ? config.WEBHOOKS_ADDRESS : undefined,
       } as const;
       const known = Object.entries(addresses).filter(([, address]) => address !== undefined);
       return new Map(known.map(([name, address]) => [name, client(name as keyof typeof addresses, address)]));

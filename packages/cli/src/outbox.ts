@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { group, type Run } from './commands.ts';
+import { group, printableFailure, type Run } from './commands.ts';
 import type { OutboxClient } from './connection.ts';
 
 const pageSize = 200;
@@ -16,9 +16,16 @@ export function outboxCommands(program: Command, run: Run): void {
     .action(({ service }: { service?: string }) =>
       run(async ({ outboxes }) => {
         const letters: Record<string, unknown>[] = [];
-        for (const [name, outbox] of outboxesOf(outboxes, service))
-          for await (const letter of allOf(outbox)) letters.push({ service: name, ...deadLetterOutput(letter) });
-        return { dead_letters: letters };
+        const unread: Record<string, unknown>[] = [];
+        for (const [name, outbox] of outboxesOf(outboxes, service)) {
+          try {
+            for await (const letter of allOf(outbox)) letters.push({ service: name, ...deadLetterOutput(letter) });
+          } catch (cause) {
+            unread.push({ service: name, failure: printableFailure(cause) });
+          }
+        }
+        if (unread.length > 0) process.exitCode = 1;
+        return { dead_letters: letters, ...(unread.length > 0 && { unread }) };
       }),
     );
   verb('show', 'show one message, without its content')
