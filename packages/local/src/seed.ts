@@ -201,7 +201,7 @@ async function connectDemonstration(system: SeedableSystem, organizationId: stri
 
 async function bringUp({ endpoints, demonstrationPassword }: SeedableSystem, report: (line: string) => void): Promise<string | undefined> {
   try {
-    const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword };
+    const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword, report };
     return sourceUrl(await bringUpDemonstration(options));
   } catch (cause) {
     if (!(cause instanceof OperatorFault)) throw cause;

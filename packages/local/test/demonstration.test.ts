@@ -14,7 +14,9 @@ beforeAll(async () => {
 });
 afterAll(async () => await database.drop());
 
-const bringUp = (today: string) => bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader', today });
+const reports: string[] = [];
+const bringUp = (today: string) =>
+  bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader', today, report: (line) => reports.push(line) });
 
 async function ask(url: string, statement: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
@@ -55,6 +57,19 @@ test('the reader may only read, and on a new day the data are made again', async
   await expect(ask(url, 'begin read write; delete from payments')).rejects.toThrow('permission denied');
   await expect(ask(url, 'create table mine (id int)')).rejects.toThrow();
   expect(await ask(await bringUp('2026-03-02'), 'select max(order_date)::text from orders')).toEqual([['2026-03-02']]);
+});
+
+test('data that cannot be replaced on a new day are kept, which is reported', async () => {
+  const url = await bringUp('2026-03-03');
+  const own = new URL(database.url);
+  own.pathname += '_demonstration';
+  await ask(own.href, 'create view mine as select id from orders');
+  reports.length = 0;
+  expect(await bringUp('2026-03-04')).toBe(url);
+  expect(await ask(url, 'select max(order_date)::text from orders')).toEqual([['2026-03-03']]);
+  expect(reports).toEqual([expect.stringMatching(/keeps its data of 2026-03-03, .*other objects depend on it/)]);
+  await ask(own.href, 'drop view mine');
+  expect(await ask(await bringUp('2026-03-04'), 'select max(order_date)::text from orders')).toEqual([['2026-03-04']]);
 });
 
 test('rights that another session grants on the same database at the same time do not stop it', async () => {

@@ -18,6 +18,8 @@ interface DemonstrationOptions {
   readonly readerPassword: string;
   /** The last day of the company's history; the database's own day unless given, and never the day of this computer's clock. */
   readonly today?: Day;
+  /** Told where data of a former day are kept, because they cannot be replaced. Without it that is a failure. */
+  readonly report?: (line: string) => void;
 }
 
 interface Rights {
@@ -44,7 +46,7 @@ export function bringUpDemonstration(options: DemonstrationOptions): Promise<str
  */
 const isConflict = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'XX000';
 
-async function bringUp({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
+async function bringUp({ adminUrl, readerPassword, today: lastDay, report }: DemonstrationOptions): Promise<string> {
   const rights = await withDatabase(adminUrl, limitMs, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
     throw new OperatorFault('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
@@ -55,7 +57,9 @@ async function bringUp({ adminUrl, readerPassword, today: lastDay }: Demonstrati
     await client.query(`create schema if not exists ${target.schema}`);
     await client.query(`set local search_path = ${target.schema}`);
     const today = lastDay ?? (await readToday(client));
-    if ((await dayOfData(client, target.schema)) !== today) await fill(client, target.schema, today);
+    const day = await dayOfData(client, target.schema);
+    if (day === undefined) await fill(client, target.schema, today);
+    else if (day !== today) await refill(client, target.schema, today).catch(keepFormer(client, day, report));
     const reader = rights.may_create_roles ? await makeReader(client, { ...target, ...rights, readerPassword }) : target.url;
     await client.query('commit');
     return reader;
@@ -99,6 +103,21 @@ async function dayOfData(client: Client, schema: string): Promise<Day | undefine
   );
   return /^Demonstration data of (\S+)$/.exec(rows[0]?.comment ?? '')?.[1];
 }
+
+/** Other sessions may use the tables, and other objects may depend on them. */
+async function refill(client: Client, schema: string, today: Day): Promise<void> {
+  await client.query("savepoint former; set local lock_timeout = '10s'");
+  await fill(client, schema, today);
+  await client.query('set local lock_timeout to default');
+}
+
+const keepFormer =
+  (client: Client, day: Day, report: DemonstrationOptions['report']) =>
+  async (cause: unknown): Promise<void> => {
+    if (!report || !(cause instanceof DatabaseError) || isConflict(cause)) throw cause;
+    await client.query('rollback to savepoint former');
+    report(`The demonstration keeps its data of ${day}, which cannot be replaced: ${cause.message}.`);
+  };
 
 async function fill(client: Client, schema: string, today: Day): Promise<void> {
   const names = Object.keys(tables) as TableName[];
