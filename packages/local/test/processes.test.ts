@@ -63,6 +63,18 @@ test('a process that dies is started again where its death cannot be written dow
   ]);
 });
 
+test('a process that restores its data is waited for beyond the limit, which is reported once', async () => {
+  const reports: string[] = [];
+  let checks = 0;
+  const managed = manage(
+    { ...script('restoring', sleep[1] as string, () => checks > 3), isRestoring: async () => (checks += 1) > 0 },
+    { ...supervisionOf(await testFolder(), { readyLimitMs: 1 }), report: (line) => reports.push(line) },
+  );
+  await managed.start();
+  await managed.stop();
+  expect(reports).toEqual(['restoring restores its data after it was ended hard; waiting until it has']);
+});
+
 test('a process that is stopped while it is prepared does not run on', async () => {
   const prepared = Promise.withResolvers<void>();
   let preparing = false;
@@ -171,7 +183,7 @@ test('a process that runs and does not become ready is named with what it says a
   await expect(managed.start()).rejects.toThrow(`unready was not ready after 3 s. It says: clock: ${faults.clock}.`);
 });
 
-test('a process that does not end when asked is ended after its limit', async () => {
+test('a process that does not end when checks is ended after its limit', async () => {
   const deaf = ['-e', "process.on('SIGTERM', () => undefined); console.log('deaf'); setInterval(() => undefined, 1000)"];
   const spec: ProcessSpec = {
     name: 'deaf',

@@ -10,6 +10,8 @@ import { clearPostmaster } from './postmaster-file.ts';
 
 /** PostgreSQL's code of an error that waiting does not end. */
 export const wrongPassword = '28P01';
+/** PostgreSQL's code while it starts, and while it replays its log after it was ended hard. */
+const cannotConnectNow = '57P03';
 
 interface PostgresOptions {
   readonly folder: string;
@@ -38,23 +40,27 @@ export async function preparePostgres({ folder, port, profile, password }: Postg
         detached: true,
         stdio: outputTo(log),
       }),
-    isReady: () => answers(url, folder),
+    isReady: async () => (await connect(url, folder)) === undefined,
+    // A stop would discard all that it has replayed.
+    isRestoring: async () => (await connect(url, folder)) === cannotConnectNow,
     // A "fast" shutdown: sessions are ended, the data is written.
     stopSignal: 'SIGINT',
     stopLimitMs: 20_000,
   };
 }
 
-async function answers(url: string, folder: string): Promise<boolean> {
+/** Resolves to undefined where a statement runs, and to the code of the failure otherwise. */
+async function connect(url: string, folder: string): Promise<string | undefined> {
   const client = new Client({ connectionString: url, ssl: false, connectionTimeoutMillis: 2000 });
   client.on('error', () => undefined);
   try {
     await client.connect();
     await client.query('select 1');
-    return true;
+    return undefined;
   } catch (cause) {
-    if (errorCode(cause) === wrongPassword) throw lostPassword(folder);
-    return false;
+    const code = errorCode(cause) ?? 'unknown';
+    if (code === wrongPassword) throw lostPassword(folder);
+    return code;
   } finally {
     await client.end().catch(() => undefined);
   }

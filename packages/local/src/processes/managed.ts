@@ -72,7 +72,7 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
   const start = async () => {
     const current = begin();
     try {
-      await waitUntilReady(spec, current, logFile, timingOf(supervision).readyLimitMs);
+      await waitUntilReady(spec, current, logFile, supervision);
     } catch (cause) {
       await stop();
       throw cause;
@@ -193,7 +193,18 @@ function record(supervision: Supervision, running: Omit<Running, 'finished'>, wr
   }
 }
 
-async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<void> {
+async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: string, supervision: Supervision): Promise<void> {
+  const { readyLimitMs } = timingOf(supervision);
+  let isRestoring = false;
+  while (!(await becomesReady(spec, running, logFile, readyLimitMs))) {
+    if (!(await spec.isRestoring?.())) throw await unready(spec, running, logFile, readyLimitMs);
+    if (!isRestoring) supervision.report(`${spec.name} restores its data after it was ended hard; waiting until it has`);
+    isRestoring = true;
+  }
+}
+
+/** Resolves to false when the limit is over. */
+async function becomesReady(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
     if (running.stopping.signal.aborted) throw new OperatorFault(`${spec.name} was stopped before it was ready`);
@@ -201,12 +212,16 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
       throw new OperatorFault(
         `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
       );
-    if (running.life && (await spec.isReady())) return;
+    if (running.life && (await spec.isReady())) return true;
     await pause(25);
   }
+  return false;
+}
+
+async function unready(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<OperatorFault> {
   const reason = await spec.unreadyReason?.();
   const reasonText = reason === undefined ? '' : ` It says: ${reason}.`;
-  throw new OperatorFault(
+  return new OperatorFault(
     `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${reasonText} The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
   );
 }

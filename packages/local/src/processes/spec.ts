@@ -13,6 +13,8 @@ export interface ProcessSpec {
   spawn(log: number): ChildProcess;
   /** Asks the process once. Resolves to false while it does not run yet. */
   isReady(): Promise<boolean>;
+  /** True while a process that is not ready restores its data, which takes as long as it takes. */
+  isRestoring?(): Promise<boolean>;
   /** The reason why a running process is not ready, if it tells one. */
   unreadyReason?(): Promise<string | undefined>;
   /** The signal that means "finish and end". */
