@@ -7,15 +7,20 @@ import type { z } from 'zod';
 /** Replaces a file at once: a reader sees the old content or the new, never a part; also after the machine lost its power. */
 export function writeFileAtomically(path: string, content: string, mode = 0o600): void {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const file = openSync(draft, 'w', mode);
   try {
-    writeFileSync(file, content);
-    // A file system may put the new name on the disk before the content.
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    const file = openSync(draft, 'w', mode);
+    try {
+      writeFileSync(file, content);
+      // A file system may put the new name on the disk before the content.
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (cause) {
+    rmSync(draft, { force: true });
+    throw cause;
   }
-  renameSync(draft, path);
 }
 
 /** Removes the drafts of processes that died before they could rename them. */
