@@ -303,6 +303,14 @@ describe('errors of services', () => {
   });
 });
 
+test('unusual methods are one series of the metrics', async () => {
+  for (const method of ['PROPFIND', 'MKCOL']) expectError(await ask(gateway.url, '/v1/users', { method }), 405, 'method_not_allowed');
+  const metric = await gateway.process.metrics.registry.getSingleMetricAsString('http_server_seconds');
+  const methods = new Set([...metric.matchAll(/_count{.*route="\/v1\/users",.*method="(\w+)",status="405"/gm)].map(([, method]) => method));
+  expect(methods).toContain('_OTHER');
+  expect([...methods].filter((method) => method === 'PROPFIND' || method === 'MKCOL')).toEqual([]);
+});
+
 describe('malformed HTTP', () => {
   test.each([
     ['not a request', 'hello\r\n\r\n', 400, 'invalid_request'],

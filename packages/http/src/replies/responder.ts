@@ -39,14 +39,14 @@ export function createResponder({ observer, delivery }: ResponderDeps): Responde
 
 /** The span lasts until a streamed answer has ended. It has failed for faults of the service, and not for mistakes of the caller. */
 function inExchangeSpan(exchange: Exchange, answer: () => Promise<Outcome>): Promise<Outcome> {
-  const { method, headers } = exchange.request;
-  const readTraceparent = () => text(headers['traceparent']);
-  return inRequestSpan(`${method} ${exchange.route}`, readTraceparent, answer, (end) => describeSpan(exchange, end));
+  const { request, route } = exchange;
+  const readTraceparent = () => text(request.headers['traceparent']);
+  return inRequestSpan(`${nameOfMethod(request)} ${route}`, readTraceparent, answer, (end) => describeSpan(exchange, end));
 }
 
 function describeSpan(exchange: Exchange, end: SpanEnd<Outcome>): SpanDescription {
   const { route, requestId, request } = exchange;
-  const attributes = { 'http.request.method': request.method, 'http.route': route, 'agent_service.request_id': requestId };
+  const attributes = { 'http.request.method': nameOfMethod(request), 'http.route': route, 'agent_service.request_id': requestId };
   if ('cause' in end) return { attributes, isFailed: true };
   const { status, error, cut = exchange.abandoned } = end.result;
   const isFailed = status === 500 || (!cut && (status >= 500 || (error !== undefined && error.definition.http >= 500)));
@@ -98,6 +98,11 @@ interface Observer {
 
 const abandonedStatus = 499;
 
+const usualMethods = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** For metrics and spans: a caller may send any of Node's 35 methods to any path, and each pair would be another series. */
+const nameOfMethod = ({ method = '' }: Exchange['request']): string => (usualMethods.has(method) ? method : '_OTHER');
+
 /** Writes one log event and one measurement for each request of a caller, without headers, bodies, query strings and secrets. */
 export function createObserver({ logger, metrics }: ProcessContext): Observer {
   const seconds = metrics.seconds('http_server_seconds', 'Duration of HTTP requests served', ['route', 'method', 'status']);
@@ -106,7 +111,7 @@ export function createObserver({ logger, metrics }: ProcessContext): Observer {
       const durationMs = performance.now() - exchange.startedAt;
       const reported = cut ? abandonedStatus : status;
       if (!isProbe(exchange))
-        seconds.observe({ route: exchange.route, method: exchange.request.method, status: reported }, durationMs / 1_000);
+        seconds.observe({ route: exchange.route, method: nameOfMethod(exchange.request), status: reported }, durationMs / 1_000);
       const event = {
         event: 'request',
         ...describe(exchange),

@@ -4,7 +4,7 @@ import type { ServiceError } from '@agent-service/contracts';
 import { anyCharacter } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkJsonShape, readBytes } from './body.ts';
+import { checkJsonShape, readBody, readBytes } from './body.ts';
 
 test('a body that comes too slowly is refused', async () => {
   const server = createServer();
@@ -33,6 +33,29 @@ test('a body is given up at once whose sender disconnected before it is read', a
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nabc');
   expect((await outcome).code).toBe('cancelled');
+  server.close();
+});
+
+test.each([
+  ['Transfer-Encoding: chunked', '0\r\n\r\n', 'none'],
+  ['Transfer-Encoding: chunked', '2\r\n{}\r\n0\r\n\r\n', 'unsupported_media_type'],
+  ['Content-Length: 0', '', 'none'],
+  ['Content-Length: 2', '{}', 'unsupported_media_type'],
+])('of a request without Content-Type, only a body with bytes is refused: %s, %j', async (header, bytes, expected) => {
+  const server = createServer();
+  const outcome = new Promise<string>((resolve) => {
+    server.on('request', (request: IncomingMessage) => {
+      readBody(request, 'json', { bytes: 100, values: 10, withinMs: 60_000 }).then(
+        (body) => resolve(body === undefined ? 'none' : 'some'),
+        (cause: ServiceError) => resolve(cause.code),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n${bytes}`);
+  expect(await outcome).toBe(expected);
+  socket.destroy();
   server.close();
 });
 

@@ -37,9 +37,12 @@ export const contentTypes: Record<BodyType, string> = { json: 'application/json'
 /** The body of a request, parsed but not yet validated; undefined when there is none. */
 export async function readBody(request: IncomingMessage, type: BodyType, limits: BodyLimits): Promise<unknown> {
   if (!hasBody(request)) return undefined;
-  checkMediaType(request, contentTypes[type]);
+  const { 'transfer-encoding': encoding, 'content-type': mediaType } = request.headers;
+  const mayBeEmpty = encoding !== undefined && mediaType === undefined;
+  if (!mayBeEmpty) checkMediaType(request, contentTypes[type]);
   const bytes = await readBytes(request, limits);
   if (bytes.length === 0) return undefined;
+  if (mayBeEmpty) checkMediaType(request, contentTypes[type]);
   if (!isUtf8(bytes))
     throw new ServiceError(type === 'json' ? 'invalid_json' : 'invalid_request', { message: 'The body is not valid UTF-8.' });
   if (type === 'form') return parsePairs(bytes.toString());
