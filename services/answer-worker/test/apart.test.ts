@@ -164,3 +164,14 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('a process that is no longer needed ends at once, although workers leave their service slowly', async () => {
+  const environment = { ...(await settingsFor(scene)), DRAIN_DELAY_MS: '60000' };
+  const deaths: Death[] = [];
+  const apart = startApartProcess({ environment, onDeath: async (death: Death) => void deaths.push(death), pingEveryMs: 50 });
+  const [answerId = ''] = newIds('draining', 1);
+  await apart.run({ ...tenant, answerId, dispatch: 2 }, new AbortController().signal);
+  await apart.end();
+  expect(isAlive(apart.pid)).toBe(false);
+  expect(deaths).toEqual([]);
+}, 30_000);
