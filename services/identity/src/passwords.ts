@@ -28,7 +28,7 @@ interface PasswordInput {
 export interface Passwords {
   /** The text that is stored for a password. */
   hash(input: PasswordInput): Promise<string>;
-  /** Those of the users whose password it is. Takes the same time for no user at all. */
+  /** Those of the users whose password it is. Takes the same time for no user at all, and longer only where the hashes of users of one address differ in age. */
   matching<User extends StoredPassword>(input: PasswordInput, users: readonly User[]): Promise<User[]>;
   /** True if a stored password is hashed as a new one of this user would be. */
   isCurrent(hash: string, email: string): boolean;
@@ -54,12 +54,12 @@ export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Password
       return formatPassword(parameters, await compute(input, parameters));
     },
     async matching(input, users) {
-      const own = parametersFor(saltKey, input.email);
-      const candidates = new Map([[formatParameters(own), own]]);
+      const candidates = new Map<string, PasswordParameters>();
       for (const { hash } of users) {
         const parsed = hash === null ? undefined : parseParameters(hash);
         if (parsed && candidates.size < maxParameters) candidates.set(parsed.text, parsed.parameters);
       }
+      if (candidates.size === 0) candidates.set('', parametersFor(saltKey, input.email));
       const computed: string[] = [];
       for (const parameters of candidates.values()) computed.push(formatPassword(parameters, await compute(input, parameters)));
       return users.filter(({ hash }) => hash !== null && computed.some((text) => isSameText(text, hash)));
