@@ -27,8 +27,13 @@ export interface BootedService {
   stop(): Promise<void>;
 }
 
+let pauses: number[] = [];
+
 /** The service as its main file starts it, on a database of its own. */
-export async function boot(settings: Readonly<Record<string, string>> = {}): Promise<BootedService> {
+export async function boot(
+  settings: Readonly<Record<string, string>> = {},
+  pauseForGateways: (ms: number) => Promise<unknown> = async (ms) => void pauses.push(ms),
+): Promise<BootedService> {
   const database = await testDatabase(migrated);
   const config = readIdentityConfig({
     HOST: '127.0.0.1',
@@ -43,8 +48,6 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
     ...settings,
   });
-  let pauses: number[] = [];
-  const pauseForGateways = async (ms: number) => void pauses.push(ms);
   const running = await createProcess('identity', config, (context, read) => start(context, read, pauseForGateways));
   const client = (as: string) => createClient('identity', { address: `127.0.0.1:${running.started}`, as, config });
   const gateway = client('gateway');

@@ -1,8 +1,9 @@
-import type { Principal } from '@agent-service/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, type Principal } from '@agent-service/contracts';
 import { until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createKeyedHash } from '../src/domain/secrets.ts';
-import { keyHashSecret } from './boot.ts';
+import { boot, keyHashSecret } from './boot.ts';
 import { lockUser, outcomeOf, type PortalWorld, password, passwordChange, passwordRehash, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
@@ -49,6 +50,25 @@ describe('a session', () => {
     await portal.endSession({ sessionToken });
     expect((await authenticate(accessToken))?.refusal).toBe('token_revoked');
     expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+  });
+
+  test('ends once where identity has two replicas, which answer when it is refused everywhere', async () => {
+    const { email } = await world.makeOrganization();
+    const [other, own] = [await world.signIn(email), await world.signIn(email)];
+    const { session } = await world.portal.resumeSession({ sessionToken: other });
+    const replicas = await Promise.all([1, 2].map(() => boot({ DATABASE_URL: world.service.url }, sleep)));
+    const portal = createClient('identity', {
+      address: `ipv4:${replicas.map(({ address }) => address).join(',')}`,
+      as: 'portal',
+      config: world.service.config,
+    });
+    try {
+      await portal.endSession({ sessionToken: own, sessionId: session?.id ?? '' });
+      expect(await portal.endSessions({ sessionToken: own })).toEqual({ ended: 1 });
+    } finally {
+      portal.close();
+      for (const replica of replicas) await replica.stop();
+    }
   });
 
   test('does not end after its browser was told that this took too long', async () => {

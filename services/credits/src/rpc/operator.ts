@@ -37,8 +37,8 @@ function checkGrant(amount: number): number {
   throw new ServiceError('invalid_request', { message: `amount must be a whole number from 1 to ${MAX_GRANT}.`, param: 'amount' });
 }
 
-/** No further step begins after this time; the caller continues with the cursor. */
-const callLimitMs = 3_000;
+/** No further step begins after this time; the caller continues with the cursor. After a second another replica would do the same. */
+const callLimitMs = 700;
 
 export const verifyLedger = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'verifyLedger'> => ({
   allow: operators,

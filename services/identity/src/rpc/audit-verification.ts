@@ -11,8 +11,8 @@ import {
   stepWalk,
 } from '../store/audit-verify.ts';
 
-/** A call verifies for at most this long, page by page; its cursor continues the verification. */
-const maxMsOfCall = 5_000;
+/** A call verifies for at most this long, page by page; its cursor continues the verification. After a second another replica would do the same. */
+const maxMsOfCall = 700;
 const binding = ['audit-verify'];
 
 /** The current organization, and its walk if that has begun. */
