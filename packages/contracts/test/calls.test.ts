@@ -35,14 +35,24 @@ let client: Client<'identity'>;
 let attempts = 0;
 /** The handler of the call for the user `left` has started. */
 let handlerStart: Promise<void>;
-let cancelled: Promise<void>;
+/** How that call ends where it would have an effect after its caller has left. */
+let effect: Promise<string>;
+
+function checkedDeadline(call: { checkDeadline(): void }): string {
+  try {
+    call.checkDeadline();
+    return 'done';
+  } catch (cause) {
+    return ServiceError.from(cause).code;
+  }
+}
 
 /** A peer that shows what arrives; methods that are not looked at answer empty. */
 function peerImplementation(): Implementation<'identity'> {
   const rest = everyMethod('identity', () => ({ allow: services('gateway'), handle: async () => ({}) }));
-  const [beginning, noticed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [beginning, noticed] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   handlerStart = beginning.promise;
-  cancelled = noticed.promise;
+  effect = noticed.promise;
   const visible: Partial<Implementation<'identity'>> = {
     getUser: {
       allow: callers({ scope: 'users:read' }),
@@ -50,7 +60,7 @@ function peerImplementation(): Implementation<'identity'> {
         if (userId === 'broken') throw new TypeError('a bug with a secret inside');
         if (userId === 'teapot') throw new ServiceError('email_taken', { param: 'email', details: { hint: 1 } });
         if (userId === 'left') {
-          call.signal.addEventListener('abort', () => noticed.resolve());
+          call.signal.addEventListener('abort', () => noticed.resolve(checkedDeadline(call)));
           beginning.resolve();
         }
         if (userId === 'slow' || userId === 'left') await pause(3_000, undefined, { signal: call.signal });
@@ -120,13 +130,13 @@ describe('what travels with a call', () => {
     });
   });
 
-  test('a caller that disconnects cancels the work', async () => {
+  test('a caller that disconnects cancels the work, which has no effect afterwards', async () => {
     const abort = new AbortController();
     const call = inCall(() => client.getUser({ userId: 'left' }), { signal: abort.signal });
     await handlerStart;
     abort.abort();
     await expect(call).rejects.toMatchObject({ code: 'cancelled' });
-    await cancelled;
+    expect(await effect).toBe('cancelled');
   });
 
   test('an idempotency key reaches the service, and the reply says that it is a replay', async () => {

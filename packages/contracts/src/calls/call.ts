@@ -39,8 +39,9 @@ export class Call implements CallContext {
     this.expiresAt = performance.now() + Math.min(leftMs, maxTimeMs);
   }
 
-  /** Throws when the caller has stopped waiting: it was told that the call failed, so the call must have no effect afterwards. */
+  /** Throws when the caller has stopped waiting: it was told that the call failed, or another replica has done it, so it must have no effect afterwards. */
   checkDeadline(): void {
+    if (this.#grpc.cancelled) throw new ServiceError('cancelled');
     if (performance.now() > this.expiresAt) throw new ServiceError('deadline_exceeded');
   }
 

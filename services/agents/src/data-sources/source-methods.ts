@@ -77,6 +77,7 @@ export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'conne
     await checkAuthor(deps, request, call, author);
     const { row, before } = await store.transaction(async ({ sql, em }) => {
       const saved = await saveDataSource(em, tenant, sources.seal(tenant, connection), now());
+      call.checkDeadline();
       const { host, port, database, user: account, tls } = toDataSource(saved.row, connection);
       await writeAudit(sql, call, {
         ...tenant,
@@ -202,6 +203,7 @@ export const removeDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'remove
     const { tenant, user } = await authorOf(deps, request, call);
     const before = await store.transaction(async ({ sql, em }) => {
       const row = await removeRow(em, tenant, now());
+      call.checkDeadline();
       if (row)
         await writeAudit(sql, call, {
           ...tenant,
