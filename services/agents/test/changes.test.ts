@@ -1,3 +1,4 @@
+import type { Store } from '@agent-service/store';
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -22,6 +23,8 @@ const codeOf = async (work: Promise<unknown>): Promise<unknown> =>
   );
 const sql = async <Row>(text: string, values: readonly unknown[] = []) =>
   (await service.database.query(text, [...values])).rows as unknown as Row[];
+
+const store = { transaction: (work: (transaction: object) => unknown) => work({ sql }) } as unknown as Store;
 
 const described = { description: 'update orders (2 rows)' };
 const keys = [{ id: 1 }, { id: 2 }];
@@ -74,7 +77,7 @@ const changed = ['business_data.changed', 'success'];
 const undone = ['business_data.change_undone', 'failure'];
 const unknown = ['business_data.change_unknown', 'unknown'];
 /** The sweeps that the service runs by itself. */
-const sweep = async () => (await reportOrphanedClaims(sql, clock)) + (await removeOldClaims(sql, clock));
+const sweep = async () => (await reportOrphanedClaims(store, clock)) + (await removeOldClaims(sql, clock));
 
 test('the audit log reports a change when it is claimed and when it is made, with its caller, table and keys', async () => {
   const { claim, finish, entries, facts, of, answerId } = await runningAnswer('test');
@@ -229,6 +232,24 @@ test('an attempt that begins after an unfinished change reports it, although it 
   await set('attempt', 2);
   await sweep();
   expect(outcomesOf(await entries())).toEqual([started, unknown]);
+});
+
+test('a claim that another session holds locked delays the report of no other', async () => {
+  const [locked, other] = [await runningAnswer(), await runningAnswer()];
+  for (const { claim } of [locked, other]) await claim(1);
+  const locking = await service.database.connect();
+  try {
+    await locking.query('begin');
+    await locking.query('select 1 from answer_steps where answer_id = $1 for update', [locked.answerId]);
+    for (const { set } of [locked, other]) await set('attempt', 2);
+    await sweep();
+    expect([outcomesOf(await locked.entries()), outcomesOf(await other.entries())]).toEqual([[started], [started, unknown]]);
+    await locking.query('commit');
+  } finally {
+    locking.release();
+  }
+  await sweep();
+  expect(outcomesOf(await locked.entries())).toEqual([started, unknown]);
 });
 
 test('a late result replaces the report of an unknown one: the change was made, or was not', async () => {

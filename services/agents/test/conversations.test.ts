@@ -115,6 +115,8 @@ describe('feedback', () => {
   });
 });
 
+const quiet = { warn: () => undefined };
+
 test('deleted conversations are removed in bounded steps, and a long or unfinished one delays no other', async () => {
   const { store, database, stop } = await compose();
   try {
@@ -137,11 +139,11 @@ test('deleted conversations are removed in bounded steps, and a long or unfinish
     await database.query('update conversations set message_count = 4500 where id = $1', [long]);
     await database.query(`insert into message_feedback select 'org_a', 'live', 'msg_1', $1, 'usr_1', 5, '', now()`, [short]);
     await database.query('update conversations set deleted_at = now() where id <> $1', [kept]);
-    expect(await removeDeletedConversation(store)).toBe(0);
+    expect(await removeDeletedConversation(store, quiet)).toBe(0);
     const left = async () =>
       (await database.query<{ id: string }>('select id from conversations order by id')).rows.map(({ id }) => id).sort();
     let most = 0;
-    for (let steps = 0; (await removeDeletedConversation(store, 0)) > 0; steps += 1) {
+    for (let steps = 0; (await removeDeletedConversation(store, quiet, 0)) > 0; steps += 1) {
       const { rows } = await database.query<{ count: number }>(
         'select count(*)::integer as count from messages where conversation_id = $1',
         [long],

@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findFeedback, replaceFeedback } from '../src/conversations/store/feedback.ts';
+import { removeDeletedConversation } from '../src/conversations/store/removal.ts';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 import { compose } from './compose.ts';
 import { StoredConversations } from './stored-conversations.ts';
 
 const start = Date.UTC(2026, 0, 31, 23, 59, 0);
+const quiet = { warn: () => undefined };
 let agents: BootedService;
 
 beforeAll(async () => {
@@ -67,7 +69,7 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
       "insert into deleted_agents (organization_id, environment, id, deleted_at) values ('org_a', 'live', 'agt_1', now())",
     );
     const sizes: number[] = [];
-    while ((await removeDeletedAgents(store)) > 0) {
+    while ((await removeDeletedAgents(store, quiet)) > 0) {
       const { rows } = await database.query<{ rest: string }>(
         `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*) from conversation_counts) as rest`,
       );
@@ -125,7 +127,7 @@ test('feedback that meets the removal of its conversation leaves no row behind',
       return feedback;
     };
     const removeAll = async () => {
-      while ((await removeDeletedAgents(store)) > 0);
+      while ((await removeDeletedAgents(store, quiet)) > 0);
     };
     const before = await exchange();
     let removal: Promise<void> | undefined;
@@ -165,15 +167,60 @@ test('an agent whose answers are unfinished delays no other agent, and its finis
         [id, age],
       );
     const conversations = async () => (await database.query<{ id: string }>('select id from conversations')).rows.map(({ id }) => id);
-    while ((await removeDeletedAgents(store)) > 0);
+    while ((await removeDeletedAgents(store, quiet)) > 0);
     expect(await conversations()).toEqual([unfinished]);
     await busy.end(unfinished, answer, start + 10);
-    expect(await removeDeletedAgents(store)).toBe(0);
+    expect(await removeDeletedAgents(store, quiet)).toBe(0);
     await database.query("update deleted_agents set due = now() - interval '1 second'");
-    while ((await removeDeletedAgents(store)) > 0);
+    while ((await removeDeletedAgents(store, quiet)) > 0);
     expect(await conversations()).toEqual([]);
     expect((await database.query('select 1 from deleted_agents')).rows).toEqual([]);
   } finally {
+    await stop();
+  }
+}, 30_000);
+
+test('a deleted agent or conversation of which another session holds a row locked delays no other', async () => {
+  const { store, database, stop } = await compose();
+  const locking = await database.connect();
+  try {
+    await createMessagePartitions(store).ensure(start);
+    const begin = async (agentId: string) => {
+      const stored = new StoredConversations(database, ownerOf(agentId, 'usr_1'));
+      const id = await stored.begin(start);
+      await stored.exchange(id, start + 10);
+      return id;
+    };
+    const ofAgents = [await begin('agt_locked'), await begin('agt_free')];
+    const deleted = [await begin('agt_kept'), await begin('agt_kept')];
+    const past = (second: number) => `now() - interval '${60 - second} seconds'`;
+    for (const [index, id] of ['agt_locked', 'agt_free'].entries())
+      await database.query(
+        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), ${past(index)})`,
+        [id],
+      );
+    for (const [index, id] of deleted.entries())
+      await database.query(`update conversations set deleted_at = ${past(index)} where id = $1`, [id]);
+    await locking.query('begin');
+    await locking.query('select 1 from messages where conversation_id = any($1) for update', [[ofAgents[0], deleted[0]]]);
+    const warnings: object[] = [];
+    const logger = { warn: (event: object) => void warnings.push(event) };
+    for (let steps = 0; (await removeDeletedAgents(store, logger)) > 0; steps += 1) expect(steps).toBeLessThan(5);
+    for (let steps = 0; (await removeDeletedConversation(store, logger, 0)) > 0; steps += 1) expect(steps).toBeLessThan(5);
+    const left = async () => (await database.query<{ id: string }>('select id from conversations')).rows.map(({ id }) => id).sort();
+    expect(await left()).toEqual([ofAgents[0], deleted[0]].sort());
+    expect(warnings).toMatchObject([
+      { event: 'removal_postponed', id: 'agt_locked' },
+      { event: 'removal_postponed', id: deleted[0] },
+    ]);
+    await locking.query('commit');
+    await database.query("update deleted_agents set due = now() - interval '1 second'");
+    await database.query("update conversations set deleted_at = now() - interval '1 second' where deleted_at is not null");
+    while ((await removeDeletedAgents(store, logger)) > 0);
+    while ((await removeDeletedConversation(store, logger, 0)) > 0);
+    expect(await left()).toEqual([]);
+  } finally {
+    locking.release();
     await stop();
   }
 }, 30_000);

@@ -50,10 +50,10 @@ const steps: Record<string, () => Promise<unknown>> = {
   removeExpiredKeys: () => removeExpiredKeys(store.sql, now),
   removeDeletedAgents: async () => {
     // The first agent has unfinished answers only, the second none.
-    await removeDeletedAgents(store as unknown as Store);
-    await removeDeletedAgents(store as unknown as Store);
+    await removeDeletedAgents(store as unknown as Store, { warn: () => undefined });
+    await removeDeletedAgents(store as unknown as Store, { warn: () => undefined });
   },
-  reportOrphanedClaims: () => reportOrphanedClaims(store.sql, now),
+  reportOrphanedClaims: () => reportOrphanedClaims(store as unknown as Store, now),
   removeOldClaims: () => removeOldClaims(store.sql, now),
 };
 

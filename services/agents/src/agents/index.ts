@@ -20,4 +20,4 @@ export const agentMethods = (deps: AgentsDeps) => ({
 });
 
 export const startAgentSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
-  startSweep(process, 'deleted agents', 1_000, () => removeDeletedAgents(store), 4_000);
+  startSweep(process, 'deleted agents', 1_000, () => removeDeletedAgents(store, process.logger), 4_000);

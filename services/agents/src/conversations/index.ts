@@ -15,7 +15,7 @@ export { maxMessagesPerStep, removeConversations, shortenConversation } from './
 export const conversationsStatements = { ...messageStatements, ...conversationStatements, ...feedbackStatements, ...removalStatements };
 
 export const startConversationSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
-  startSweep(process, 'deleted conversations', 1_000, () => removeDeletedConversation(store), 4_000);
+  startSweep(process, 'deleted conversations', 1_000, () => removeDeletedConversation(store, process.logger), 4_000);
 
 export const conversationMethods = (deps: ServiceDeps) => ({
   deleteConversation: deleteConversation(deps),

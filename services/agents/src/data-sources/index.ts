@@ -23,7 +23,7 @@ export const dataSourceMethods = (deps: DataSourcesDeps) => ({
 });
 
 export function startStepSweeps(process: ProcessContext, { store, now }: Pick<ServiceDeps, 'store' | 'now'>): void {
-  startSweep(process, 'lost steps', 1_000, () => reportOrphanedClaims(store.sql, now()), 4_000);
+  startSweep(process, 'lost steps', 1_000, () => reportOrphanedClaims(store, now()), 4_000);
   startSweep(process, 'old steps', 60_000, () => removeOldClaims(store.sql, now()));
 }
 

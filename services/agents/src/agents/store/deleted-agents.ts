@@ -1,11 +1,12 @@
 import type { Environment, Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import { maxMessagesPerStep, removeConversations, shortenConversation } from '../../conversations/index.ts';
+import { type RemovalLogger, removeFirstDue } from '../../shared/remove-first-due.ts';
 
 /** Limits of one step, beside that of messages. */
 const maxConversationsPerStep = 200;
 const maxCountsPerStep = 2_000;
-const unfinishedRetrySeconds = 5;
+const retrySeconds = 5;
 
 interface DeletedAgent {
   organization: string;
@@ -22,25 +23,24 @@ interface Conversation {
 
 /**
  * Removes a bounded part of the conversations of one deleted agent and returns how much it did. Conversations with an unfinished answer
- * stay: when a step meets no others, the agent is looked at again later, so that it delays no other agent.
+ * stay: when a step meets no others, or a locked row, the agent is looked at again later, so that it delays no other agent.
  */
-export function removeDeletedAgents(store: Store): Promise<number> {
-  return store.transaction(async ({ sql }) => {
-    const agent = await lockDueAgent(sql);
-    if (!agent) return 0;
-    const conversations = await listConversations(sql, agent);
-    if (conversations.length === 0) return await removeCounts(sql, agent);
-    const removable = conversations.filter(({ isUnfinished }) => !isUnfinished);
-    const [first] = removable;
-    if (!first) return await postpone(sql, agent);
-    if (first.messages > maxMessagesPerStep) {
-      await shortenConversation(sql, tenantOf(agent), first.id);
-      return 1;
-    }
-    const ids = selectWithinLimit(removable);
-    await removeConversations(sql, tenantOf(agent), ids);
-    return ids.length;
-  });
+export const removeDeletedAgents = (store: Store, logger: RemovalLogger): Promise<number> =>
+  removeFirstDue(store, logger, { find: lockDueAgent, remove: removePart, postpone });
+
+async function removePart(sql: Sql, agent: DeletedAgent): Promise<number> {
+  const conversations = await listConversations(sql, agent);
+  if (conversations.length === 0) return await removeCounts(sql, agent);
+  const removable = conversations.filter(({ isUnfinished }) => !isUnfinished);
+  const [first] = removable;
+  if (!first) return await postpone(sql, agent);
+  if (first.messages > maxMessagesPerStep) {
+    await shortenConversation(sql, tenantOf(agent), first.id);
+    return 1;
+  }
+  const ids = selectWithinLimit(removable);
+  await removeConversations(sql, tenantOf(agent), ids);
+  return ids.length;
 }
 
 const lockDueAgentStatement = `
@@ -73,7 +73,7 @@ const listConversations = (sql: Sql, agent: DeletedAgent): Promise<Conversation[
   sql<Conversation>(listConversationsStatement, keyOf(agent));
 
 const postponeRemovalStatement = `
-  update deleted_agents set due = now() + interval '${unfinishedRetrySeconds} seconds'
+  update deleted_agents set due = now() + interval '${retrySeconds} seconds'
   where organization_id = $1 and environment = $2 and id = $3`;
 
 async function postpone(sql: Sql, agent: DeletedAgent): Promise<number> {

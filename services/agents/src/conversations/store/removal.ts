@@ -1,9 +1,10 @@
 import type { Environment, Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
+import { type RemovalLogger, removeFirstDue } from '../../shared/remove-first-due.ts';
 
 /** The most messages that one step removes. It may exceed them by those that share the time of the last one. */
 export const maxMessagesPerStep = 2_000;
-const unfinishedRetrySeconds = 5;
+const retrySeconds = 5;
 /** Longer than an acceptance that has found the conversation may take until it writes. */
 const graceSeconds = 30;
 
@@ -40,21 +41,24 @@ interface DeletedConversation {
 }
 
 /**
- * Removes a bounded part of one deleted conversation; returns 0 where none is due. One that is not finished, because it is long or has an
- * answer under way, goes behind the others.
+ * Removes a bounded part of one deleted conversation; returns 0 where none is due. One that is not finished, because it is long, has an answer
+ * under way or a locked row, goes behind the others.
  */
-export function removeDeletedConversation(store: Store, waitSeconds = graceSeconds): Promise<number> {
-  return store.transaction(async ({ sql }) => {
-    const [conversation] = await sql<DeletedConversation>(findDeleted, [waitSeconds]);
-    if (!conversation) return 0;
-    const { id, messages, isUnfinished } = conversation;
-    if (!isUnfinished && messages <= maxMessagesPerStep) await removeConversations(sql, conversation, [id]);
-    else {
-      if (!isUnfinished) await shortenConversation(sql, conversation, id);
-      const inSeconds = (isUnfinished ? unfinishedRetrySeconds : 0) - waitSeconds;
-      await sql(postpone, [conversation.organizationId, conversation.environment, id, inSeconds]);
-    }
-    return 1;
+export function removeDeletedConversation(store: Store, logger: RemovalLogger, waitSeconds = graceSeconds): Promise<number> {
+  const postponeFor = (sql: Sql, { organizationId, environment, id }: DeletedConversation, seconds: number) =>
+    sql(postpone, [organizationId, environment, id, seconds - waitSeconds]);
+  return removeFirstDue<DeletedConversation>(store, logger, {
+    find: async (sql) => (await sql<DeletedConversation>(findDeleted, [waitSeconds]))[0],
+    async remove(sql, conversation) {
+      const { id, messages, isUnfinished } = conversation;
+      if (!isUnfinished && messages <= maxMessagesPerStep) await removeConversations(sql, conversation, [id]);
+      else {
+        if (!isUnfinished) await shortenConversation(sql, conversation, id);
+        await postponeFor(sql, conversation, isUnfinished ? retrySeconds : 0);
+      }
+      return 1;
+    },
+    postpone: (sql, conversation) => postponeFor(sql, conversation, retrySeconds),
   });
 }
 

@@ -1,4 +1,4 @@
-import { auditMessage, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
+import { auditMessage, type OutboxMessage, type Sql, type Store, writeOutbox } from '@agent-service/store';
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import type { AttemptKey } from '../../shared/answer.ts';
 import { type ClaimedStep, claimColumns } from './steps.ts';
@@ -73,7 +73,7 @@ const earlierClaims = `${unreported} and ${ofAnswer} and s.attempt < $4`;
 const orphanedClaims = `${unreported} and not exists (
     select 1 from answers a where a.organization_id = s.organization_id and a.environment = s.environment and a.id = s.answer_id
       and a.attempt = s.attempt and a.state = 'running')
-  order by s.claimed_at limit 1000`;
+  order by s.claimed_at limit 1000 for update of s skip locked`;
 
 /** The claim of a step whose worker does not know the outcome. */
 export const findLostClaim = (
@@ -112,8 +112,8 @@ export async function reportLostClaims(sql: Sql, claims: readonly ClaimedStep[],
   return (await sql(reportLost, [JSON.stringify(items), new Date(at)])).length;
 }
 
-/** Reports claims whose attempt has ended or was superseded. */
-export const reportOrphanedClaims = async (sql: Sql, at: number): Promise<number> =>
-  reportLostClaims(sql, await sql<ClaimedStep>(orphanedClaims), at);
+/** Reports claims whose attempt has ended or was superseded; those that another session holds locked, later. */
+export const reportOrphanedClaims = (store: Pick<Store, 'transaction'>, at: number): Promise<number> =>
+  store.transaction(async ({ sql }) => reportLostClaims(sql, await sql<ClaimedStep>(orphanedClaims), at));
 
 export const stepAuditStatements = { lostClaim, earlierClaims, orphanedClaims, reportLost };
