@@ -55,7 +55,7 @@ export interface AssignedAnswer {
   readonly attempt: BegunAnswer;
 }
 
-/** A begun attempt has its prompt and history: usually a few kB, up to about 800 kB. */
+/** A begun attempt has its prompt, scope and history: usually a few kB, up to about 1.6 MB. */
 const maxBeginsPerCall = 32;
 const maxEndsPerCall = 100;
 const maxReturnsPerCall = 1_000;

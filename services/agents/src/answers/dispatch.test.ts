@@ -26,7 +26,15 @@ function createWorkers() {
 }
 
 function assignment(id: string, message = ''): Assignment {
-  const input = { organizationId: 'org_1', environment: 'live', id, attempt: 1, message, contextJson: '' } as AttemptInput;
+  const input = {
+    organizationId: 'org_1',
+    environment: 'live',
+    id,
+    attempt: 1,
+    message,
+    contextJson: '',
+    tables: [] as string[],
+  } as unknown as AttemptInput;
   return { input, history: [] };
 }
 
@@ -52,6 +60,17 @@ test('a response has at most half a million characters, or one answer', async ()
   const half = 'x'.repeat(256 * 1024);
   assignAll(workers.reserve(4), [assignment('a', `${half}${half}x`), assignment('b', half), assignment('c', half), assignment('d', 'x')]);
   expect(await Promise.all(waits)).toEqual([['a'], ['b', 'c'], ['d']]);
+});
+
+test('the tables of a scope count for the size of a response', async () => {
+  const { workers, wait } = createWorkers();
+  const waits = [wait({ capacity: 3 }), wait({ capacity: 3 })];
+  const wide = (id: string) => {
+    const { input, history } = assignment(id);
+    return { input: { ...input, tables: Array.from({ length: 128 }, () => 'x'.repeat(2_000)) }, history };
+  };
+  assignAll(workers.reserve(3), ['a', 'b', 'c'].map(wide));
+  expect(await Promise.all(waits)).toEqual([['a', 'b'], ['c']]);
 });
 
 test('capacity that is reserved or assigned is not free, and released capacity is', async () => {

@@ -337,4 +337,5 @@ const charactersIn = ({ input, history }: Assignment): number =>
   input.message.length +
   input.contextJson.length +
   (input.systemPrompt?.length ?? 0) +
+  input.tables.reduce((sum, table) => sum + table.length, 0) +
   history.reduce((sum, { content }) => sum + content.length, 0);
