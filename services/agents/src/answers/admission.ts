@@ -125,9 +125,9 @@ function toOutcome(refusal: RefusalMessage): HoldOutcome {
   if (!refusal) return { isHeld: true };
   const code = isErrorCode(refusal.code) ? refusal.code : 'internal';
   if (!decisive.has(code)) return undecided;
-  // The id was used before: its hold was released, or made for other terms.
+  // The id was used before: its hold was released, or made for other terms, as by a replica with other prices.
   if (code === 'hold_released' || code === 'idempotency_conflict')
-    return { isHeld: false, mayBeHeld: false, refusal: { code: 'unavailable' } };
+    return { isHeld: false, mayBeHeld: code === 'idempotency_conflict', refusal: { code: 'unavailable' } };
   return { isHeld: false, mayBeHeld: false, refusal: { code, ...refusal.shortage } };
 }
 

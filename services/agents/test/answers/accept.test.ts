@@ -1,3 +1,4 @@
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Composition, compose, environment, newMessage, organizationId } from './support/compose.ts';
 
@@ -84,4 +85,12 @@ test('a message whose caller leaves while it waits for one that it conflicts wit
   hold.release();
   expect(await Promise.all(outcomes)).toMatchObject([unavailable, unavailable, { started: { answerId: next.id } }]);
   expect(rig.ledger.holds.has(left.id)).toBe(false);
+});
+
+test('a hold that a replica with other prices has made is released where the message is refused', async () => {
+  rig.ledger.refuse = 'idempotency_conflict';
+  const message = newMessage(rig.clock.now);
+  expect(await rig.answers.accept(message)).toEqual(unavailable);
+  rig.ledger.refuse = undefined;
+  await until('the hold is released', () => rig.ledger.holds.get(message.id)?.state === 'released');
 });

@@ -21,8 +21,8 @@ export interface ScriptedLedger {
   readonly holds: Map<string, LedgerHold>;
   readonly calls: { hold: number; settle: number; release: number };
   mood: LedgerMood;
-  /** The code that the next holds are refused with. */
-  refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
+  /** The code that the next holds are refused with; with `idempotency_conflict` they exist, as a replica with other prices has made them. */
+  refuse: 'credits_exhausted' | 'user_limit_reached' | 'idempotency_conflict' | undefined;
   /** Operations on this hold fail, and are undecided. */
   poison: string | undefined;
   /** Runs before holds are made. */
@@ -58,6 +58,16 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     charged: 0,
   });
 
+  function decideHold({ tenant, holdId = '', deadlineMs }: NonNullable<Request<'hold'>['items']>[number]): object {
+    const known = holds.get(holdId);
+    if (known?.state === 'void') return refusal('hold_released');
+    if (known) return { held: 4 };
+    if (ledger.refuse !== undefined && ledger.refuse !== 'idempotency_conflict')
+      return refusal(ledger.refuse, { required: '4', available: '1' });
+    holds.set(holdId, open(tenant, Number(deadlineMs)));
+    return ledger.refuse ? refusal(ledger.refuse) : { held: 4 };
+  }
+
   async function silence(items: readonly { tenant?: TenantMessage }[]): Promise<void> {
     const { silent } = ledger;
     if (!silent || !items.some(({ tenant }) => silent.of(tenant?.organizationId ?? ''))) return;
@@ -70,14 +80,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
       await ledger.onHold?.(items.map(({ holdId }) => holdId));
       return await answer(() => {
         calls.hold += 1;
-        const results = decideEach(items, ({ tenant, holdId = '', deadlineMs }) => {
-          const known = holds.get(holdId);
-          if (known?.state === 'void') return refusal('hold_released');
-          if (known === undefined && ledger.refuse) return refusal(ledger.refuse, { required: '4', available: '1' });
-          if (known === undefined) holds.set(holdId, open(tenant, Number(deadlineMs)));
-          return { held: 4 };
-        });
-        return { results };
+        return { results: decideEach(items, decideHold) };
       });
     },
     async settle({ items = [] }: Request<'settle'>) {
