@@ -176,6 +176,23 @@ test('an expired event, or one far in the future, delays no other event', async 
   expect((await listedOf(id)).events.toSorted()).toEqual(['evt_last', 'evt_next', 'evt_now']);
 });
 
+test('an event whose partition would be dropped before the schedule of a new delivery is over is not sent any more', async () => {
+  at('2026-01-31T12:00:00Z');
+  const id = await endpoint();
+  at('2026-02-28T12:00:00Z');
+  await receive(eventOf('evt_late', '2026-01-31T11:00:00Z'));
+  const { ids } = await listedOf(id);
+  at('2026-03-01T12:00:00Z');
+  await as(() => clients.gateway.redeliver({ endpointId: id, deliveryId: ids[0] as string }));
+  // The partition of January may be dropped on 10 March.
+  at('2026-03-09T12:00:00Z');
+  await receive(eventOf('evt_too_late', '2026-01-31T11:00:00Z'), eventOf('evt_february', '2026-02-01T00:00:00Z'));
+  expect((await listedOf(id)).events.toSorted()).toEqual(['evt_february', 'evt_late', 'evt_late']);
+  await expect(as(() => clients.gateway.redeliver({ endpointId: id, deliveryId: ids[0] as string }))).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});
+
 test('events are received while the partition of the next month cannot be created, as during an ANALYZE', async () => {
   at('2025-10-31T23:59:00Z');
   const id = await endpoint();

@@ -270,6 +270,21 @@ test('an event that is sent again is one of the three that have to fail before a
   expect(await statusOf()).toBe('disabled');
 });
 
+test('an attempt has the time at which its delivery was made, also where an old event is sent again', async () => {
+  const endpointId = await created();
+  await receive('evt_of_before');
+  await until('it is dispatched', async () => (await armedOf(endpointId)).length > 0);
+  await webhooks.dispatcher.endDelivery({
+    items: (await armedOf(endpointId)).map((item) => ({ ...item, answer: { status: 200, body: '', retryAfterMs: 0, durationMs: 1 } })),
+  });
+  clock += 20 * 24 * 3_600_000;
+  const deliveryId = (await deliveriesOf(endpointId)).deliveries[0]?.id ?? '';
+  await as(() => webhooks.gateway.redeliver({ endpointId, deliveryId }));
+  await until('it is dispatched again', async () => (await armedOf(endpointId)).length > 0);
+  const { results } = await webhooks.dispatcher.beginDelivery({ items: await armedOf(endpointId) });
+  expect(results[0]?.begun).toMatchObject({ attempt: 1, createdAtMs: String(clock) });
+});
+
 test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fails', async () => {
   const [busy, idle] = [await created(), await created()];
   const burst = Array.from({ length: 40 }, (_, index) => index);

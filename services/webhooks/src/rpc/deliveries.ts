@@ -10,7 +10,6 @@ import {
   findRepeatable,
   listDeliveries as selectDeliveries,
 } from '../store/deliveries.ts';
-import { deliveriesRetainedMs } from '../store/months.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
@@ -44,7 +43,7 @@ export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> =>
     const response = await once(deps.store, call, async ({ em, sql }) => {
       const at = now();
       const webhook = await lockWebhook(em, tenant, webhookId);
-      const repeatable = webhook && (await findRepeatable(sql, tenant, webhookId, deliveryId, at - deliveriesRetainedMs));
+      const repeatable = webhook && (await findRepeatable(sql, tenant, webhookId, deliveryId, at));
       if (!webhook || !repeatable) throw new ServiceError('not_found');
       if (!webhook.active) throw new ServiceError('webhook_inactive');
       const delivery = { ...tenant, id: newId('dlv', at), webhookId, ...repeatable, redeliveryOf: deliveryId, at };

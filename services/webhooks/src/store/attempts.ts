@@ -13,7 +13,7 @@ export interface AttemptRow {
   secret: string;
   previousSecret: string | null;
   previousSecretUntil: string | null;
-  receivedAt: string;
+  createdAt: string;
   attemptsMade: number;
 }
 
@@ -35,7 +35,7 @@ const jobRecordset =
 const findAttemptsStatement = `
   select job.position, delivery.endpoint_id as "webhookId", endpoint.url, delivery.event_id as "eventId", event.body, endpoint.secret,
     endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
-    event.received_at as "receivedAt", delivery.attempts_made as "attemptsMade"
+    delivery.created_at as "createdAt", delivery.attempts_made as "attemptsMade"
   from ${jobRecordset}
   cross join lateral (
     select endpoint_id, event_id, attempts_made, created_at from deliveries
@@ -46,7 +46,7 @@ const findAttemptsStatement = `
     where organization_id = job.organization_id and environment = job.environment and id = delivery.endpoint_id
       and active and deleted_at is null and delivery.created_at > coalesce(void_before, '-infinity') offset 0) as endpoint
   cross join lateral (
-    select body, received_at from events
+    select body from events
     where organization_id = job.organization_id and environment = job.environment and id = delivery.event_id offset 0) as event`;
 
 /**

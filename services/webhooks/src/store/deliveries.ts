@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import { isoTime, type Page, type Sql } from '@agent-service/store';
 import type { AttemptRecord } from './attempts.ts';
-import { firstListedMonth, nameOfMonth } from './months.ts';
+import { deliveriesRetainedMs, firstListedMonth, firstSendableMonth, nameOfMonth } from './months.ts';
 
 export interface DeliveryRow {
   id: string;
@@ -105,8 +105,8 @@ const findRepeatableStatement = `
     select endpoint_id, event_id, event_type, test, last_failure_at from deliveries
     where organization_id = $1 and environment = $2 and id = $4 offset 0) as delivery
   cross join lateral (
-    select received_at from events where organization_id = $1 and environment = $2 and id = delivery.event_id offset 0) as event
-  where delivery.endpoint_id = $3 and event.received_at > $5`;
+    select received_at, month from events where organization_id = $1 and environment = $2 and id = delivery.event_id offset 0) as event
+  where delivery.endpoint_id = $3 and event.received_at > $5 and event.month >= $6`;
 
 type Repeatable = Pick<NewDelivery, 'eventId' | 'eventType' | 'lastFailureAt' | 'test'>;
 
@@ -116,9 +116,11 @@ export async function findRepeatable(
   { organizationId, environment }: Tenant,
   webhookId: string,
   id: string,
-  receivedAfter: number,
+  now: number,
 ): Promise<Repeatable | undefined> {
-  const [row] = await sql<Repeatable>(findRepeatableStatement, [organizationId, environment, webhookId, id, isoTime(receivedAfter)]);
+  const receivedAfter = isoTime(now - deliveriesRetainedMs);
+  const key = [organizationId, environment, webhookId, id];
+  const [row] = await sql<Repeatable>(findRepeatableStatement, [...key, receivedAfter, firstSendableMonth(now)]);
   return row;
 }
 

@@ -21,8 +21,8 @@ export function createMonths(store: Store): Months {
   const events = createMonthPartitions(store, 'events', { before: 0, after: 1 });
   return {
     async ensure(now) {
-      // A relay may bring events up to the age at which they are dropped.
-      await events.ensure(now - eventsRetainedMs);
+      // A relay may bring events of the first month that can be sent.
+      await events.ensure(now - deliveriesRetainedMs);
       await Promise.all([events.ensure(now), deliveries.ensure(now)]);
     },
     async ensureCurrent(now, eventsAt = [now]) {
@@ -35,10 +35,13 @@ export function createMonths(store: Store): Months {
   };
 }
 
-/** The month of an event's partition; undefined for an event that is too old to be retained, or dated too far ahead. */
+/** The first month whose events can be sent: that of an earlier one could be dropped before the schedule of a new delivery is over. */
+export const firstSendableMonth = (now: number): string => startOfMonth(monthOf(now - deliveriesRetainedMs)).slice(0, 10);
+
+/** The month of an event's partition; undefined for an event that is too old to be sent, or dated too far ahead. */
 export function monthOfEvent(createdAt: string, now: number): string | undefined {
   const month = monthOf(new Date(createdAt).getTime());
-  return month >= monthOf(now - eventsRetainedMs) && month <= monthOf(now) + 1 ? startOfMonth(month).slice(0, 10) : undefined;
+  return month >= monthOf(now - deliveriesRetainedMs) && month <= monthOf(now) + 1 ? startOfMonth(month).slice(0, 10) : undefined;
 }
 
 /** The key of a month in a webhook's counts. */
