@@ -16,7 +16,7 @@ beforeAll(async () => {
     insert into invoices values (1, 'I1', 100, 'Open', current_date, current_date - 1, null), (2, 'I2', 40, 'VOID', current_date, current_date - 1, null),
       (3, 'I3', 2, 'Canceled', current_date, current_date - 1, null), (4, 'I4', 1, null, current_date, current_date - 1, null);
     create table bills (id int primary key, number text, amount numeric, amount_paid numeric, status text, billed_on date);
-    insert into bills values (1, 'B1', 100, 40, 'Open', current_date), (2, 'B2', 60, 60, 'Paid', current_date);
+    insert into bills values (1, 'B1', 100, 40, 'Open', current_date), (2, 'B2', 60, 60, 'Paid', current_date), (3, 'B3', 7, null, 'Open', current_date), (4, 'B4', 5, null, 'Paid', current_date);
     create table employees (id int primary key, name text, status text, salary numeric, hired_on date);
     insert into employees values (1, 'A', 'Active', 10, '2020-01-01'), (2, 'B', 'ACTIVE', 20, '2020-01-01'), (3, 'C', 'Inactive', 30, '2020-01-01');
   `);
@@ -57,6 +57,13 @@ test.each([
 
 test('the part of bills that was paid is not the amount of those that are Paid', async () => {
   expect(await company.ask('how much of the bills has been paid')).not.toMatch(/^\*\*.*60/);
+});
+
+test.each([
+  ['how much of the bills is outstanding', '67'],
+  ['how many bills are outstanding', '2'],
+])('a bill without a paid part is not paid, unless its status says so: %s', async (question, figure) => {
+  expect(tableOf(await company.ask(question))).toEqual([[figure]]);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import {
   quantityColumn,
   statusColumn,
 } from './roles.ts';
-import type { Schema, Table } from './schema.ts';
+import type { Column, Schema, Table } from './schema.ts';
 
 /** The operation on the numbers of rows. */
 export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';
@@ -84,17 +84,30 @@ const notVoid = (table: Table): readonly StatusTest[] => {
   return status ? without(`${table.name}.${status.name}`, [...voided, ...cancelled, 'draft'], 'ones') : [];
 };
 
+/** Where the paid part is empty, nothing was paid yet, unless the day of payment or the status says that all was. */
+function paidSoFar(table: Table, amount: Column, part: Column): string {
+  const [paid, status] = [paidDate(table), statusColumn(table)];
+  const marks = [
+    ...(paid ? [`${table.name}.${paid.name} is not null`] : []),
+    ...(status ? [`lower(${table.name}.${status.name}::text) in ('paid', 'settled')`] : []),
+  ];
+  const otherwise = marks.length > 0 ? `case when ${marks.join(' or ')} then ${table.name}.${amount.name} else 0 end` : '0';
+  return `coalesce(${table.name}.${part.name}, ${otherwise})`;
+}
+
 function unpaid(table: Table): FigureSource | undefined {
   const [amount, part, paid] = [mainNumber(table), paidPart(table), paidDate(table)];
   // Payments have only the day of payment, and are never unpaid.
   if (!amount || !isMoney(amount) || (datesOf(table).length < 2 && !part)) return undefined;
-  if (part)
+  if (part) {
+    const [total, soFar] = [`${table.name}.${amount.name}`, paidSoFar(table, amount, part)];
     return {
       base: table.name,
-      value: `${table.name}.${amount.name} - ${table.name}.${part.name}`,
+      value: `${total} - ${soFar}`,
       operation: 'sum',
-      where: [[`${table.name}.${part.name} < ${table.name}.${amount.name}`, 'not fully paid'], ...notVoid(table)],
+      where: [[`${soFar} < ${total}`, 'not fully paid'], ...notVoid(table)],
     };
+  }
   return (
     paid && {
       base: table.name,
