@@ -60,9 +60,8 @@ export function schemaOf(listed: readonly ListedTable[], described: readonly Des
   const own = listed.map(({ written }) => partsOf(written).at(-1) as string);
   const names = own.map((name, index) => (own.indexOf(name) === own.lastIndexOf(name) ? name : nameWithSchema(listed[index])));
   return listed.map(({ written, rows }, index): Table => {
-    const { columns, keys, isView }: DescribedTable = described[index] ?? { columns: [], keys: [] };
-    const foreignKeys = keys.flatMap((key) => foreignKey(key, listed, names));
-    return { name: names[index] as string, written, rows, columns, foreignKeys, ...(isView && { isView }) };
+    const { keys, ...facts }: DescribedTable = described[index] ?? { columns: [], keys: [] };
+    return { ...facts, name: names[index] as string, written, rows, foreignKeys: keys.flatMap((key) => foreignKey(key, listed, names)) };
   });
 }
 
@@ -100,9 +99,7 @@ export function readTableList(text: string): ListedTable[] | undefined {
   return tables.length > 0 ? tables : undefined;
 }
 
-interface DescribedTable {
-  readonly isView?: true;
-  readonly columns: readonly Column[];
+interface DescribedTable extends Pick<Table, 'isView' | 'columns' | 'primaryKey' | 'compositeKeyColumns'> {
   readonly keys: readonly DescribedKey[];
 }
 
@@ -116,16 +113,25 @@ interface DescribedKey {
 /** Parses the text of `describe_table` line by line; lines that are no column and no key are ignored. */
 export function readDescription(text: string): DescribedTable {
   const columns: Column[] = [];
-  const keys: DescribedKey[] = [];
+  const others: number[] = [];
   for (let at = afterLine(text, 0); at < text.length; at = afterLine(text, at)) {
     if (text.startsWith('- ', at)) {
       const name = nameAt(text, at + 2) ?? '';
       at += 2 + name.length;
       const column = readColumn(name, text.slice(at, afterLine(text, at)));
       if (column) columns.push(column);
-    } else keys.push(...readKey(text, at));
+    } else others.push(at);
   }
-  return { columns, keys, ...(text.startsWith('view ') && { isView: true }) };
+  const [primary] = others.filter((at) => text.startsWith(namesRows, at));
+  const primaryKey = primary === undefined ? undefined : namesAt(text, primary + namesRows.length)?.names;
+  const keys = others.map((at) => readKey(text, at));
+  return {
+    columns,
+    ...(primaryKey && { primaryKey }),
+    keys: keys.flatMap(({ key }) => key ?? []),
+    compositeKeyColumns: keys.flatMap(({ names, key }) => (key ? [] : names)),
+    ...(text.startsWith('view ') && { isView: true }),
+  };
 }
 
 function readColumn(written: string, rest: string): Column | undefined {
@@ -140,17 +146,19 @@ function readColumn(written: string, rest: string): Column | undefined {
   return { name, kind, ...(kind === 'date' && /^timestamp/i.test(type) && { hasTime: true as const }) };
 }
 
+const namesRows = 'primary key ';
 const leadsTo = ' refers to ';
 
-/** Keys of several columns lead to rows that no single one of them names. */
-function readKey(text: string, at: number): DescribedKey[] {
+/** The columns of a key, and the one that they refer to: those of several columns lead to rows that no single one of them names. */
+function readKey(text: string, at: number): { readonly names: readonly string[]; readonly key?: DescribedKey } {
   const from = namesAt(text, at);
-  if (!from || !text.startsWith(leadsTo, from.end)) return [];
+  if (!from || !text.startsWith(leadsTo, from.end)) return { names: [] };
+  const { names } = from;
   const target = nameAt(text, from.end + leadsTo.length);
   const to = target === undefined ? undefined : namesAt(text, from.end + leadsTo.length + target.length + 1);
-  const [column, references] = [from.names[0], to?.names[0]];
-  if (target === undefined || column === undefined || references === undefined || from.names.length > 1) return [];
-  return [{ column, target: partsOf(target), references }];
+  const [column, references] = [names[0], to?.names[0]];
+  if (target === undefined || column === undefined || references === undefined || names.length > 1) return { names };
+  return { names, key: { column, target: partsOf(target), references } };
 }
 
 function afterLine(text: string, at: number): number {

@@ -15,6 +15,18 @@ beforeAll(async () => {
     insert into loans values (1, 1, 100, current_date), (2, 2, 50, current_date), (3, null, 25, current_date), (4, null, 25, current_date), (5, null, 25, current_date);
     create table warehouses (id int primary key, name text);
     create table transfers (id int primary key, source_id int references warehouses, destination_id int references warehouses, quantity int);
+    create table prices (id int, name text, valid_from date, primary key (id, valid_from));
+    insert into prices values (1, 'Basic', '2025-01-01'), (1, 'Basic', '2026-01-01'), (2, 'Extra', '2026-01-01');
+    create table bookings (id int primary key, price_id int, price_from date, amount numeric, foreign key (price_id, price_from) references prices);
+    insert into bookings values (1, 1, '2026-01-01', 10), (2, 2, '2026-01-01', 5);
+    create table offers (id int, name text, edition int, unique (id, edition));
+    create table sales (id int primary key, price_id int, offer_id int, offer_edition int, amount numeric, foreign key (offer_id, offer_edition) references offers (id, edition));
+    insert into offers values (1, 'Spring', 1), (1, 'Spring', 2);
+    insert into sales values (1, 1, 1, 2, 10), (2, 2, 1, 1, 5);
+    create table rooms (id int primary key, name text);
+    create table stays (id int primary key, room_id int, amount numeric);
+    insert into rooms values (1, 'Oak'), (2, 'Elm');
+    insert into stays values (1, 1, 10), (2, 2, 5), (3, 2, 2);
     insert into warehouses values (1, 'Hamburg'), (2, 'Lyon'), (3, 'Oslo');
     insert into transfers values (1, 1, 2, 5), (2, 1, 2, 7), (3, 1, 2, 9);
   `);
@@ -95,4 +107,20 @@ test.each([
   ],
 ])('rows that refer to no member are not those of one: %s', async (question, rows) => {
   expect(tableOf(await company.ask(question))).toEqual(rows);
+});
+
+test.each([
+  'total amount of bookings by price',
+  'total amount of sales by price',
+  'total amount of sales by offer',
+  'how many sales for Basic',
+])('a column that names several rows of a table is no key to it, also by its name: %s', async (question) => {
+  expect(await company.ask(question)).toContain('I understand questions such as');
+});
+
+test('a column is a key by its name where it names one row', async () => {
+  expect(tableOf(await company.ask('total amount of stays by room'))).toEqual([
+    ['Oak', '10'],
+    ['Elm', '7'],
+  ]);
 });

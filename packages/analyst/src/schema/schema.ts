@@ -25,7 +25,11 @@ export interface Table {
   /** About how many rows there are, where that is known. */
   readonly rows: number | undefined;
   readonly columns: readonly Column[];
+  /** The columns that name one row together, where that is known. */
+  readonly primaryKey?: readonly string[];
   readonly foreignKeys: readonly ForeignKey[];
+  /** Columns that name a row of another table only with a further column. */
+  readonly compositeKeyColumns?: readonly string[];
 }
 
 export type Schema = readonly Table[];
@@ -60,12 +64,12 @@ function lookupsOf(schema: Schema): Lookups {
   return created;
 }
 
-/** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope. */
+/** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope, and no key of several columns says otherwise. */
 export function withKeysByName(schema: Schema): Schema {
   // The first of several tables with the same words in their names is the one that is kept.
   const byStems = new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
   return schema.map((table) => {
-    const withKey = new Set(table.foreignKeys.map(({ column }) => column));
+    const withKey = new Set([...table.foreignKeys.map(({ column }) => column), ...(table.compositeKeyColumns ?? [])]);
     const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(byStems, table, name)));
     const known = table.foreignKeys.filter(({ table: target, references }) => {
       const there = tableOf(schema, target);
@@ -82,7 +86,9 @@ function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: str
   if (stems.length < 2 || stems.at(-1) !== 'id') return [];
   const target = byStems.get(stems.slice(0, -1).join(' '));
   const id = target?.columns.find(({ name }) => name.toLowerCase() === 'id');
-  return target && id && target !== from ? [{ column, table: target.name, references: id.name }] : [];
+  // A table of versions has several rows of one id.
+  const isUnique = target?.primaryKey === undefined || (target.primaryKey.length === 1 && target.primaryKey[0] === id?.name);
+  return target && id && isUnique && target !== from ? [{ column, table: target.name, references: id.name }] : [];
 }
 
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */
