@@ -1,4 +1,5 @@
 import { catalogReply } from './answer/catalog.ts';
+import { checkCurrencies } from './answer/check-currencies.ts';
 import { absentAssumed, describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
 import { explainChange } from './answer/explain.ts';
@@ -16,7 +17,6 @@ import { statementOf } from './answer/statement.ts';
 import { columnTitle } from './conditions/conditions.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
-import { mixedCurrencies } from './question/currencies.ts';
 import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { type Value, valueIndexOf } from './schema/value-index.ts';
@@ -103,7 +103,8 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
   const explainsPronoun = meaning.continues || context.used.length > 0 || isUnderstoodAlone(message, vocabulary);
   if (pronoun && !explainsPronoun) return explained(`I do not know what “${pronoun.words[0]?.text}” means here`);
-  const mixed = mixedCurrencies(context.intent, vocabulary);
+  const mixed = await checkCurrencies(context.intent, vocabulary, data);
+  if (typeof mixed === 'object') return unreadable(mixed);
   return mixed === undefined ? await answer(context, meaning, { question, data, vocabulary }) : explained(mixed);
 }
 

@@ -16,6 +16,13 @@ beforeAll(async () => {
     insert into invoices values (1, 1, 10, '2026-01-01'), (2, 2, 20, '2026-01-02');
     create table subscriptions (id int primary key, seats int, mrr int, tax_cents int, ccy char(3));
     insert into subscriptions values (1, 3, 40, 7, 'EUR'), (2, 4, 50, 8, 'USD');
+    create table donations (id int primary key, gift numeric, gift_currency text);
+    insert into donations select n, 10, 'C' || n from generate_series(1, 41) n;
+    create table tolls (id int primary key, toll_amount numeric, currency text, region text);
+    insert into tolls select n, 1, case when n > 20000 then 'PLN' else 'CZK' end, case when n < 5 then 'north' else 'south' end
+      from generate_series(1, 20001) n;
+    create table rents (id int primary key, rent_amount numeric, currency text);
+    insert into rents select n, 1, 'SEK' from generate_series(1, 20001) n;
   `);
 });
 afterAll(() => company?.stop());
@@ -66,4 +73,14 @@ test('a number of another unit beside them is none', async () => {
     ['USD', '50'],
     ['EUR', '40'],
   ]);
+});
+
+test('many currencies are several as well', async () => {
+  expect(await company.ask('total gift of donations')).toMatch(/^The amounts are in several currencies \(gift currency of donations\)/);
+});
+
+test('a currency beyond the sampled rows is one of several', async () => {
+  expect(await company.ask('total toll amount')).toMatch(/^The amounts are in CZK and PLN \(currency of tolls\)/);
+  expect(tableOf(await company.ask('total toll amount in north'))).toEqual([['4']]);
+  expect(tableOf(await company.ask('total rent amount'))).toEqual([['20001']]);
 });

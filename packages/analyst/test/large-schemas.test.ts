@@ -28,7 +28,14 @@ const schema: Schema = Array.from({ length: tables }, (_, number) => ({
 const longest = `how long ${'created updated started ended '.repeat(14)}`;
 
 test('a question that names many days of many tables has few meanings', () => {
-  const vocabulary = vocabularyOf(schema, { find: () => [], fewOf: () => [], spellingsOf: () => [], size: 0 });
+  const vocabulary = vocabularyOf(schema, {
+    find: () => [],
+    valuesOf: () => [],
+    hasAllOf: () => true,
+    fewOf: () => [],
+    spellingsOf: () => [],
+    size: 0,
+  });
   const tiles = tilesOf(wordsOf(longest), vocabulary);
   const named = tiles.flatMap((tile) => [...tile.columns, ...tile.days]).length;
   const candidates = candidatesOf(tiles, vocabulary);

@@ -381,8 +381,8 @@ function figureTitles(intent: Intent): Title[] {
   return [{ title, unit, currency }, ...(share ? [{ title: 'share in %', unit: 'percent' as const }] : [])];
 }
 
-/** Groups by another column, to explain a change. */
-export const groupedBy = (intent: Intent, table: Table, column: string, versus: Period): Intent => {
+/** Groups by another column, to explain a change or find what the rows have. */
+export const groupedBy = (intent: Intent, table: Table, column: string, versus: Period | undefined): Intent => {
   const grouped = columnOf(table, column);
   return { ...intent, dimensions: grouped ? [columnDimension(table, grouped)] : [], versus, order: 'most', limit: 50, limited: false };
 };

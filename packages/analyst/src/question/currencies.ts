@@ -5,19 +5,44 @@ import { type Column, reachable, type Table } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { toWords } from '../words/words.ts';
 
-/** Why the amounts of a question cannot be added up, averaged or ranked: they are in several currencies, and it does not choose one. */
-export function mixedCurrencies(intent: Intent, { schema, index }: Vocabulary): string | undefined {
+/** The currencies that stand beside the amounts of a question. */
+interface Currencies {
+  readonly table: Table;
+  readonly column: Column;
+  /** Those that are known. */
+  readonly listed: readonly string[];
+  /** There are no others. */
+  readonly isWhole: boolean;
+  /** The question chooses one, or makes a group of each. */
+  readonly isSeparate: boolean;
+}
+
+/** The currencies of the amounts that a question adds up, averages or ranks. */
+export function currenciesBeside(intent: Intent, { schema, index }: Vocabulary): Currencies | undefined {
   for (const table of reachable(intent.base, schema)) {
     const isOwn = table === intent.base;
     const column = combinesAmounts(intent, isOwn ? mayBeMoney : isMoney) ? currencyColumn(table, index) : undefined;
     // The currency of a country is not that of orders from it.
     if (!column || (!isOwn && !numbersOf(table).some(isMoney))) continue;
-    const currencies = [...new Set(index.fewOf(table.name, column.name).map((value) => value.toUpperCase()))];
-    if (currencies.length < 2 || separates(intent, table.name, column.name)) return undefined;
-    const names = currencies.length > maxNamed ? 'several currencies' : currencies.join(' and ');
-    return `The amounts are in ${names} (${toWords(column.name)} of ${toWords(table.name)}): ask for one of them, or by ${toWords(column.name)}`;
+    return {
+      table,
+      column,
+      listed: index.valuesOf(table.name, column.name),
+      isWhole: index.hasAllOf(table.name),
+      isSeparate: separates(intent, table.name, column.name),
+    };
   }
   return undefined;
+}
+
+/** Why the amounts of a question cannot be added up, averaged or ranked: they are in several currencies, and it does not choose one. */
+export function mixedCurrencies(beside: Currencies | undefined): string | undefined {
+  if (!beside || beside.isSeparate) return undefined;
+  const { table, column, listed } = beside;
+  const currencies = [...new Set(listed.map((value) => value.toUpperCase()))];
+  if (currencies.length < 2) return undefined;
+  const names = currencies.length > maxNamed ? 'several currencies' : currencies.join(' and ');
+  return `The amounts are in ${names} (${toWords(column.name)} of ${toWords(table.name)}): ask for one of them, or by ${toWords(column.name)}`;
 }
 
 const maxNamed = 5;
@@ -28,7 +53,7 @@ const codes: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 const currencyColumn = ({ name, columns }: Table, index: ValueIndex): Column | undefined =>
   columns.find(isCurrency) ??
   columns.find((column) => {
-    const values = column.kind === 'text' ? index.fewOf(name, column.name) : [];
+    const values = column.kind === 'text' ? index.valuesOf(name, column.name) : [];
     return values.length > 0 && values.every((value) => codes.has(value.toUpperCase()));
   });
 

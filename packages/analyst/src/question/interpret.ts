@@ -8,7 +8,7 @@ import { pathTo } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Attempt, assemble } from './assemble.ts';
-import { mixedCurrencies } from './currencies.ts';
+import { currenciesBeside, mixedCurrencies } from './currencies.ts';
 import { asksYesOrNo, continueIntent, continuesPrevious } from './follow-ups.ts';
 
 export interface Interpretation {
@@ -53,7 +53,7 @@ export async function interpret(
 /** True for a text that is understood without the messages before it, and has an answer. */
 export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean => {
   const { intent } = interpretTurn(text, vocabulary, undefined, false);
-  return intent !== undefined && mixedCurrencies(intent, vocabulary) === undefined;
+  return intent !== undefined && mixedCurrencies(currenciesBeside(intent, vocabulary)) === undefined;
 };
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {

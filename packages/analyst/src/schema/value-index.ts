@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Data, Unreadable } from '../tools.ts';
 import { stemOf } from '../words/words.ts';
-import { columnName, literal, type Schema, type Table } from './schema.ts';
+import { type Column, columnName, literal, type Schema, type Table } from './schema.ts';
 
 /** A value of the data that a question names. */
 export interface Value {
@@ -14,7 +14,11 @@ export interface Value {
 export interface ValueIndex {
   /** The values that a phrase names, in lower case. */
   find(phrase: string): readonly Value[];
-  /** All values of a column, if there are few; empty for other columns. */
+  /** The values of a column in the sample. */
+  valuesOf(table: string, column: string): readonly string[];
+  /** True where the sample has every row of the table. */
+  hasAllOf(table: string): boolean;
+  /** As `valuesOf`, if there are few; empty for other columns. */
   fewOf(table: string, column: string): readonly string[];
   /** The values of the same column that differ from this one in capitals or spelling only, itself first. */
   spellingsOf(value: Value): readonly string[];
@@ -39,6 +43,7 @@ const keyOf = (value: string) =>
 async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
   const byPhrase = new Map<string, Value[]>();
   const byColumn = new Map<string, string[]>();
+  const whole = new Set<string>();
   let size = 0;
   const add = (table: string, column: string, values: readonly string[]) => {
     byColumn.set(`${table}.${column}`, [...(byColumn.get(`${table}.${column}`) ?? []), ...values]);
@@ -50,20 +55,18 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
   for (const table of schema.slice(0, limits.tables)) {
     const texts = table.columns.filter(({ kind }) => kind === 'text');
     if (texts.length === 0 || size >= limits.values) continue;
-    const result = await data.prepare(
-      sampleOf(
-        table,
-        texts.map(({ name }) => name),
-      ),
-    );
-    if ('error' in result) return result;
-    for (const [index, list] of result.rows) add(table.name, texts[Number(index)]?.name ?? '', parseValues(list ?? null));
+    const sample = await readSample(table, texts, data);
+    if ('error' in sample) return sample;
+    if (sample.isWhole) whole.add(table.name);
+    for (const { column, values } of sample.lists) add(table.name, column, values);
   }
   const find = (phrase: string) => byPhrase.get(keyOf(phrase)) ?? [];
   const valuesOf = (table: string, column: string) => byColumn.get(`${table}.${column}`) ?? [];
   return {
     size,
     find,
+    valuesOf,
+    hasAllOf: (table) => whole.has(table),
     spellingsOf(value) {
       const same = find(value.value).filter((one) => one.table === value.table && one.column === value.column);
       const names = same.flatMap((one) => (keyOf(one.value) === keyOf(value.value) ? [one.value] : []));
@@ -73,12 +76,37 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
   };
 }
 
-/** The distinct values of each column among the first rows, in short lists; the first list of each column comes before the second of any. */
+interface Sample {
+  /** It has every row of the table. */
+  readonly isWhole: boolean;
+  readonly lists: readonly { readonly column: string; readonly values: readonly string[] }[];
+}
+
+async function readSample(table: Table, columns: readonly Column[], data: Data): Promise<Sample | Unreadable> {
+  const names = columns.map(({ name }) => name);
+  const result = await data.prepare(sampleOf(table, names));
+  if ('error' in result) return result;
+  const lists = result.rows.map(([field, list]) => ({ field, values: parseValues(list ?? null) }));
+  const [rows] = lists.find(({ field }) => field === ofRows)?.values ?? [];
+  return {
+    isWhole: Number(rows) < limits.rows,
+    lists: lists.flatMap(({ field, values }) => (field === ofRows ? [] : [{ column: names[Number(field)] ?? '', values }])),
+  };
+}
+
+/** The field of a sample that has the number of its rows, which is also a list. */
+const ofRows = '-1';
+
+/**
+ * The number of the first rows, and the distinct values of each column among them, in short lists; the first list of each column comes before
+ * the second of any.
+ */
 function sampleOf({ written }: Table, columns: readonly string[]): string {
   const each = columns.map((column, index) => {
     const value = `s.${columnName(column)}::text`;
     return `select ${index} as field, d.v, row_number() over (order by d.v) as n from (select distinct ${value} as v from sample s where length(${value}) <= ${limits.length} limit ${limits.valuesOfColumn}) d`;
   });
+  each.unshift(`select ${ofRows} as field, count(*)::text as v, 1 as n from sample`);
   const selected = columns.map((column) => `t.${columnName(column)}`).join(', ');
   return `with sample as (select ${selected} from ${written} t limit ${limits.rows}) select u.field, json_agg(u.v)::text as list from (${each.join(' union all ')}) u group by u.field, (u.n - 1) / ${listed.values} order by (u.n - 1) / ${listed.values}, u.field limit ${listed.rows}`;
 }
