@@ -13,6 +13,8 @@ beforeAll(async () => {
     insert into members values (1, 'Alder'), (2, 'Birch');
     create table loans (id int primary key, member_id int references members, fine numeric, loaned_on date);
     insert into loans values (1, 1, 100, current_date), (2, 2, 50, current_date), (3, null, 25, current_date), (4, null, 25, current_date), (5, null, 25, current_date);
+    create table bills (id int primary key, amount numeric, billed_on date);
+    insert into bills values (1, 90, '2025-01-05'), (2, 100, '2025-02-05'), (3, 60, '2025-03-05'), (4, 50, '2025-03-06'), (5, 600, null), (6, 1, null);
     create table warehouses (id int primary key, name text);
     create table transfers (id int primary key, source_id int references warehouses, destination_id int references warehouses, quantity int);
     create table prices (id int, name text, valid_from date, primary key (id, valid_from));
@@ -123,4 +125,27 @@ test('a column is a key by its name where it names one row', async () => {
     ['Oak', '10'],
     ['Elm', '7'],
   ]);
+});
+
+test.each([
+  ['average invoiced amount per month', [['100.00']]],
+  ['number of bills by month with more than 1 bill', [['2025-03', '2']]],
+  [
+    'top 2 months by number of bills',
+    [
+      ['2025-03', '2'],
+      ['2025-01', '1'],
+    ],
+  ],
+  ['which month had the highest invoiced amount', [['2025-03', '110']]],
+])('rows without a day are of no month: %s', async (question, rows) => {
+  expect(tableOf(await company.ask(question))).toEqual(rows);
+});
+
+test('an average per month says that a month that is not over may be in it', async () => {
+  expect(await company.ask('average invoiced amount per month')).toContain('only months with such bills, also one that is not over');
+  const bounded = await company.ask('average invoiced amount per month in 2025');
+  expect(bounded).toContain('billed on in 2025 (2025-01-01 to 2025-12-31)');
+  expect(bounded).not.toContain('not over');
+  expect(await company.ask('average invoiced amount per year this year')).toContain('The last year is not over');
 });

@@ -42,10 +42,12 @@ export function keysAssumed({ base, dimensions, conditions, rate, quantity, dist
 }
 
 /** Customers without orders have no part in the average of orders per customer, and none has the fewest; nor has a month without any. */
-export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape }: Intent, schema: Schema): string[] {
+export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape, span }: Intent, schema: Schema): string[] {
   if (shape === 'list' || (ofGroups !== 'avg' && !(limited && order === 'least'))) return [];
   return dimensions.flatMap((one) => {
-    if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${toWords(base.name)}`];
+    // Answers about a span say when it is not over.
+    const open = span || (one.kind === 'time' && one.grain === 'weekday') ? '' : ', also one that is not over';
+    if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${toWords(base.name)}${open}`];
     const table = tableOf(schema, one.table);
     return table && table !== base && isLabelOf(table, one) ? [`only ${toWords(table.name)} with such ${toWords(base.name)}`] : [];
   });

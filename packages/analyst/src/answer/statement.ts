@@ -92,10 +92,14 @@ function groupsStatement(intent: Intent, schema: Schema): Statement {
   const [dimension] = intent.dimensions;
   const of = dimension ? dimensionTitle(dimension, schema) : 'groups';
   const [title] = figureTitles(intent);
-  if (intent.ofGroups === 'count')
-    return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [{ title: `number of ${pluralOf(of)}` }] };
-  const titles = [{ ...title, title: `average ${title?.title ?? ''} per ${of}` }];
-  return { sql: `select ${roundedSql('avg(g.figure)', intent.quantity?.unit)} from (select ${select[1]} as figure ${rest}) g`, titles };
+  const [figure, name] =
+    intent.ofGroups === 'count'
+      ? ['count(*)', { title: `number of ${pluralOf(of)}` }]
+      : [roundedSql('avg(g.figure)', intent.quantity?.unit), { ...title, title: `average ${title?.title ?? ''} per ${of}` }];
+  return {
+    sql: `select ${[figure, ...datesSql(intent)].join(', ')} from (select ${select[1]} as figure ${rest}) g`,
+    titles: [name],
+  };
 }
 
 function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: string; positions: string } {
@@ -127,13 +131,17 @@ function havingSql({ having }: Intent, number: string, tables: Tables): string {
   return to === undefined ? `having ${number} ${operator} ${limit}` : `having ${number} between ${limit} and ${to}`;
 }
 
-/** Orders without a customer are no customer: they are not counted or ranked as one, nor a part of an average per customer. */
-function ownerSql({ base, dimensions, ofGroups, having, limited, order, share }: Intent, schema: Schema, tables: Tables): string[] {
+/**
+ * Orders without a customer, or without a day, are of no customer or month: they are not counted or ranked as one, nor a part of an average
+ * per customer.
+ */
+function ownerSql({ base, day, dimensions, ofGroups, having, limited, order, share }: Intent, schema: Schema, tables: Tables): string[] {
   const isRanked = limited && order !== 'time' && !share;
   if (!ofGroups && !having && !isRanked) return [];
   return dimensions.flatMap((dimension) => {
-    const table = dimension.kind === 'column' && dimension.table !== base.name ? tableOf(schema, dimension.table) : undefined;
-    const key = table && dimension.kind === 'column' && isLabelOf(table, dimension) ? tables.key(table) : undefined;
+    if (dimension.kind === 'time') return day ? [`${tables.column(day.table, day.column)} is not null`] : [];
+    const table = dimension.table === base.name ? undefined : tableOf(schema, dimension.table);
+    const key = table && isLabelOf(table, dimension) ? tables.key(table) : undefined;
     return table && key !== undefined ? [`${tables.column(table.name, key)} is not null`] : [];
   });
 }
