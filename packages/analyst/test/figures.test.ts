@@ -6,11 +6,13 @@ beforeAll(async () => {
   company = await companyOf(`
     create table customers (id int primary key, name text, country text);
     insert into customers values (1, 'Alder', 'Germany'), (2, 'Birch', 'France'), (3, 'Cedar', 'Spain'), (4, 'Dill', 'Spain');
-    create table products (id int primary key, name text, price numeric);
-    insert into products values (1, 'Desk', 50), (2, 'Lamp', 50.0), (3, 'Mat', 9);
+    create table products (id int primary key, name text, price numeric, unit_cost numeric);
+    insert into products values (1, 'Desk', 50, 30), (2, 'Lamp', 50.0, null), (3, 'Mat', 9, null);
     create table orders (id int primary key, customer_id int references customers, total numeric, status text, order_date date, discount_rate numeric);
     insert into orders values (1, 1, 100, 'shipped', '2026-01-02', 0.004), (2, 1, 50, 'shipped', '2026-01-03', 0.003),
       (3, 2, 120, 'shipped', '2026-03-02', 0.002), (4, 2, 20, 'shipped', '2026-03-03', 0.001), (5, 3, 10, 'shipped', '2026-03-04', 0);
+    create table order_items (id int primary key, order_id int references orders, product_id int references products, quantity int, line_total numeric);
+    insert into order_items values (1, 1, 1, 2, 100), (2, 3, 2, 2, 100), (3, 4, 3, 1, 20);
   `);
 });
 afterAll(() => company?.stop());
@@ -50,4 +52,15 @@ test.each([
   const answer = await company.ask(question);
   expect(answer).toContain('Counted: ');
   expect(/only \w+ with such \w+/.exec(answer)?.[0]).toBe(assumed);
+});
+
+test('a margin counts the revenue of lines without a cost in neither number, and says so', async () => {
+  const answer = await company.ask('what is our gross margin');
+  expect(tableOf(answer)).toEqual([['40.0']]);
+  expect(answer).toContain('Assumed: only order items with both numbers of the gross margin');
+  expect(tableOf(await company.ask('gross margin by product'))).toEqual([
+    ['Desk', '40.0'],
+    ['Lamp', null],
+    ['Mat', null],
+  ]);
 });

@@ -41,16 +41,22 @@ export function keysAssumed({ base, dimensions, conditions, rate, quantity, dist
   ];
 }
 
-/** Customers without orders have no part in the average of orders per customer, and none has the fewest; nor has a month without any. */
-export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape, span }: Intent, schema: Schema): string[] {
-  if (shape === 'list' || (ofGroups !== 'avg' && !(limited && order === 'least'))) return [];
-  return dimensions.flatMap((one) => {
+/**
+ * Customers without orders have no part in the average of orders per customer, and none has the fewest; nor has a month without any. Rows
+ * without a cost have no part in a margin.
+ */
+export function absentAssumed({ base, dimensions, ofGroups, order, limited, shape, span, quantity }: Intent, schema: Schema): string[] {
+  if (shape === 'list') return [];
+  const both = quantity?.per ? [`only ${toWords(base.name)} with both numbers of the ${quantity.label.replace(/ in %$/, '')}`] : [];
+  if (ofGroups !== 'avg' && !(limited && order === 'least')) return both;
+  const absent = dimensions.flatMap((one) => {
     // Answers about a span say when it is not over.
     const open = span || (one.kind === 'time' && one.grain === 'weekday') ? '' : ', also one that is not over';
     if (one.kind === 'time') return [`only ${pluralOf(one.grain)} with such ${toWords(base.name)}${open}`];
     const table = tableOf(schema, one.table);
     return table && table !== base && isLabelOf(table, one) ? [`only ${toWords(table.name)} with such ${toWords(base.name)}`] : [];
   });
+  return [...both, ...absent];
 }
 
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);

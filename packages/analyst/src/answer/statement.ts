@@ -197,7 +197,11 @@ function valueSql({ operation, distinct, quantity }: Intent, tables: Tables, onl
   if (distinct) return `count(distinct ${tables.column(distinct.table, distinct.column)})${filter}`;
   if (!quantity || (operation === 'count' && !quantity.per)) return `count(*)${filter}`;
   const amount = quantity.value.sql(tables.column);
-  if (quantity.per) return `round(100.0 * sum(${amount})${filter} / nullif(sum(${quantity.per.sql(tables.column)})${filter}, 0), 1)`;
+  if (quantity.per) {
+    // The revenue of a line without a cost would be all profit.
+    const both = ` filter (where ${[...only, `(${amount}) is not null`].join(' and ')})`;
+    return `round(100.0 * sum(${amount})${filter} / nullif(sum(${quantity.per.sql(tables.column)})${both}, 0), 1)`;
+  }
   if (operation === 'avg') return roundedSql(`avg(${amount})${filter}::numeric`, quantity.unit);
   if (operation === 'median')
     return roundedSql(`(percentile_cont(0.5) within group (order by ${amount})${filter})::numeric`, quantity.unit);
