@@ -17,15 +17,13 @@ import { statementOf } from './answer/statement.ts';
 import { columnTitle } from './conditions/conditions.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
-import { type Context, type Interpretation, interpret, isUnderstoodAlone, withContext } from './question/interpret.ts';
+import { type Context, type Interpretation, interpret, isUnderstoodAlone, maxLength, maxWords, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { type Value, valueIndexOf } from './schema/value-index.ts';
 import { type Data, type Rows, type Tool, toolData, type Unreadable } from './tools.ts';
 
 /** The end of every answer, so that no reader mistakes it for that of a language model. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
-
-const maxMessageLength = 4_000;
 
 export interface Question {
   readonly message: string;
@@ -60,8 +58,6 @@ export async function answerQuestion(question: Question, signal: AbortSignal): P
   return { content: addSignature(reply, question.output.format), outcome, ...(result && { result }) };
 }
 
-const cut = (message: string): string => message.slice(0, maxMessageLength);
-
 /** An answer in JSON is one block and nothing else. */
 const addSignature = ({ text, members }: Reply, format: Output['format']): string =>
   format === 'json' ? fencedBlock('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
@@ -81,9 +77,9 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const index = await valueIndexOf(question.source, schema, data);
   if ('error' in index) return unreadable(index);
   const vocabulary = vocabularyOf(schema, index);
-  const message = cut(question.message);
+  const { message } = question;
   const hasContext = (question.context ?? '') !== '';
-  const meaning = await interpret(message, question.earlier.map(cut), vocabulary, hasContext);
+  const meaning = await interpret(message, question.earlier, vocabulary, hasContext);
   const { intent, tiles } = meaning;
   const explained = (reason: string): Reply => {
     const questions = examplesOf(vocabulary, tiles, (text) => isUnderstoodAlone(text, vocabulary));
@@ -94,6 +90,7 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
       members: { message: `${reason}.`, questions },
     };
   };
+  if (meaning.isTooLong) return explained(tooLong);
   if (talk.test(message)) return explained('I answer questions about the tables that this agent can see');
   const catalog = catalogReply(tiles, schema, question.output);
   if (catalog) return catalog;
@@ -107,6 +104,8 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   if (typeof mixed === 'object') return unreadable(mixed);
   return mixed === undefined ? await answer(context, meaning, { question, data, vocabulary }) : explained(mixed);
 }
+
+const tooLong = `The question is too long: I take at most ${maxWords} words and ${maxLength.toLocaleString('en')} characters into account`;
 
 /** Why an answer would mislead: the words that nothing accounts for, and what was understood. */
 function doubtOf({ unused, partly, tiles }: Interpretation): string {

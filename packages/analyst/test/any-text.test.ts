@@ -200,6 +200,22 @@ test('any question is answered, and no statement of the analyst is refused or ou
   expect(answered).toBeGreaterThan(runs / 20);
 });
 
+test.each([
+  ['a filter after the 60th word', `how many client x ${'the '.repeat(56)} with name happy`],
+  ['a filter after 4,000 characters', `how many client x ${' '.repeat(4_000)} with name happy`],
+])('a question is not answered in part where it is too long: %s', async (_, question) => {
+  const refused: string[] = [];
+  const tools = toolsOver(refused);
+  const answer = await askBuiltIn(question, { tools });
+  expect(answer).toMatch(
+    /^The question is too long: I take at most 60 words and 4,000 characters into account\. I understand questions such as:/,
+  );
+  // It adds nothing to the next question either.
+  expect(await askBuiltIn('and with name happy?', { tools, earlier: [question] })).not.toContain('Counted: ');
+  const shorter = question.replace(/(the ){56}| {4000}/, ' ');
+  expect(await askBuiltIn(shorter, { tools })).toContain('Counted: Client "X", name happy');
+});
+
 test('without tools the answer to any question says so', async () => {
   await checkPropertyAsync(
     fc.asyncProperty(fc.string({ unit: anyCharacter, maxLength: 300 }), async (message) => {

@@ -23,9 +23,12 @@ export interface Interpretation {
   readonly continues: boolean;
   /** It asks why the figure changed. */
   readonly why: boolean;
+  /** It has more words or characters than are read, and no meaning: a filter may be among those that are not. */
+  readonly isTooLong: boolean;
 }
 
-const maxWords = 60;
+export const maxWords = 60;
+export const maxLength = 4_000;
 const maxTurns = 10;
 const maxCandidates = 200;
 
@@ -58,7 +61,9 @@ export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
   const { schema, index } = vocabulary;
-  const tiles = tilesOf(wordsOf(text).slice(0, maxWords), vocabulary, previous?.span?.period);
+  const words = wordsOf(text.slice(0, maxLength));
+  const tiles = tilesOf(words.slice(0, maxWords), vocabulary, previous?.span?.period);
+  if (text.length > maxLength || words.length > maxWords) return { ...uninterpreted, tiles, isTooLong: true };
   const alone = bestOf(
     candidatesOf(tiles, vocabulary)
       .slice(0, maxCandidates)
@@ -79,8 +84,11 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
     foretells: attempt?.foretells ?? false,
     continues: isTogether,
     why: attempt?.why ?? false,
+    isTooLong: false,
   };
 }
+
+const uninterpreted = { intent: undefined, unused: [], partly: undefined, foretells: false, continues: false, why: false } as const;
 
 /** `how many appointments do they have`, `how many orders was that`, `from which suppliers`: the words need the question before. */
 function refersBack(tiles: readonly Tile[]): boolean {
