@@ -11,6 +11,8 @@ beforeAll(async () => {
     create table orders (id int primary key, customer_id int references customers, total numeric, status text, order_date date, discount_rate numeric);
     insert into orders values (1, 1, 100, 'shipped', '2026-01-02', 0.004), (2, 1, 50, 'shipped', '2026-01-03', 0.003),
       (3, 2, 120, 'shipped', '2026-03-02', 0.002), (4, 2, 20, 'shipped', '2026-03-03', 0.001), (5, 3, 10, 'shipped', '2026-03-04', 0);
+    create table readings (id int primary key, amount numeric, read_on date);
+    insert into readings select n, n, '2026-01-01' from generate_series(1, 150) n;
     create table order_items (id int primary key, order_id int references orders, product_id int references products, quantity int, line_total numeric);
     insert into order_items values (1, 1, 1, 2, 100), (2, 3, 2, 2, 100), (3, 4, 3, 1, 20);
   `);
@@ -63,4 +65,29 @@ test('a margin counts the revenue of lines without a cost in neither number, and
     ['Lamp', null],
     ['Mat', null],
   ]);
+});
+
+test.each(['the 120 largest readings', 'top 200 readings by amount', 'the 101 latest readings'])(
+  'more rows than an answer shows are no others: %s',
+  async (question) => {
+    const answer = await company.ask(question);
+    expect(tableOf(answer)).toHaveLength(100);
+    expect(answer).toContain('These are the first 100 of 150; there are more.');
+  },
+);
+
+test('a follow-up may ask for more rows than an answer shows', async () => {
+  const answer = await company.ask('and the top 120?', { earlier: ['top 3 readings by amount'] });
+  expect(tableOf(answer)).toHaveLength(100);
+  expect(answer).toContain('there are more.');
+});
+
+test.each([
+  ['top 0 orders by total', []],
+  ['top 2.5 orders by total', []],
+  ['top 0 customers by revenue', []],
+  ['and the top 0?', ['top 3 customers by revenue']],
+  ['and the top 1.5?', ['top 3 customers by revenue']],
+])('no rows, or parts of them, are not asked for: %s', async (question, earlier) => {
+  expect(await company.ask(question, { earlier })).toContain('I could not place');
 });

@@ -9,6 +9,7 @@ import { toWords } from '../words/words.ts';
 export interface Order {
   readonly order: 'most' | 'least';
   readonly byDay: boolean;
+  /** How many rows are asked for, at least one; an answer says where it shows fewer. */
   readonly number: number | undefined;
   readonly at: number;
   /** The words of it. */
@@ -33,9 +34,10 @@ export function orderOf(pass: Pass): Order | undefined {
   return { order: isLeast ? 'least' : 'most', byDay, number: number === undefined ? undefined : pass.tiles[number]?.number, at, word };
 }
 
-/** The number beside the superlative, or before what is ranked: the 5 customers who spend the most. */
+/** The number of rows beside the superlative, or before what is ranked: the 5 customers who spend the most. */
 function numberOfOrder(pass: Pass, at: number): number | undefined {
-  const isFree = (one: number) => (pass.tiles[one]?.number ?? -1) >= 0 && !pass.isUsed(one) && !pass.tiles[one]?.isFiller;
+  const isNumberOfRows = (number = 0) => Number.isInteger(number) && number >= 1;
+  const isFree = (one: number) => isNumberOfRows(pass.tiles[one]?.number) && !pass.isUsed(one) && !pass.tiles[one]?.isFiller;
   const isRanked = (one: number) =>
     (pass.tiles[one + 1]?.tables.length ?? 0) > 0 && !pass.has(one - 1, 'over') && !pass.has(one - 1, 'atLeast');
   return [at - 1, at + 1].find(isFree) ?? [...pass.tiles.keys()].find((one) => isFree(one) && isRanked(one));
@@ -125,8 +127,7 @@ const isSingular = (pass: Pass, base: Table) =>
 const manyRows = 20;
 
 function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, shape: Intent['shape']): Pick<Intent, 'limit' | 'limited'> {
-  if (order?.number !== undefined && Number.isInteger(order.number) && order.number >= 1 && order.number <= 100)
-    return { limit: order.number, limited: true };
+  if (order?.number !== undefined) return { limit: order.number, limited: true };
   if (order) return { limit: isSingle || time ? 1 : 5, limited: true };
   return { limit: shape === 'list' ? manyRows : time ? 100 : 50, limited: false };
 }
