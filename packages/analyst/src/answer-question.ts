@@ -33,7 +33,7 @@ export interface Question {
   readonly context?: string;
   readonly output: Output;
   readonly tools: readonly Tool[];
-  /** Names the organization's data source, so that questions about it share an index of its values. */
+  /** Names the organization's data source in its version, so that questions about it share an index of its values. */
   readonly source?: string | undefined;
   /** How numbers are written, as `de-DE`; the context's `locale` comes before it. */
   readonly locale?: string | undefined;

@@ -106,7 +106,8 @@ const builtIn = 'built-in';
 const createBuiltInProvider = (locale: string | undefined): Provider => ({
   async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
     signal.throwIfAborted();
-    const { message, context, tenant: source, history, output, tools } = request;
+    const { message, context, tenant, sourceVersion, history, output, tools } = request;
+    const source = JSON.stringify([tenant, sourceVersion]);
     const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content);
     const answer = await answerQuestion({ message, earlier, context, source, output, tools, locale }, signal);
     const content = cleanText(answer.content);

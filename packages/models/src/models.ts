@@ -13,8 +13,10 @@ export interface ModelRequest {
   readonly facts?: (maxBytes: number) => string;
   /** JSON from the caller, given to the model as data and never as instructions; '' for none. */
   readonly context: string;
-  /** Who asks: questions of one tenant share what the analyst has read of the values of its data, and its probe of a failing endpoint. */
+  /** Who asks: questions of one tenant share its probe of a failing endpoint, and what the analyst has read of the values of its data. */
   readonly tenant: string;
+  /** The version of the tenant's data source, which says nothing about the values of the next one; 0 without a source. */
+  readonly sourceVersion: number;
   /** Oldest first. */
   readonly history: readonly Turn[];
   readonly message: string;

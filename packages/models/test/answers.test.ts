@@ -1,6 +1,6 @@
 import { type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Models } from '../src/models.ts';
+import type { ModelRequest, Models } from '../src/models.ts';
 import { ask, type TestModelsOptions, testModels } from './harness.ts';
 
 const text = 'The month went well: 12 orders more than in May. 📈';
@@ -106,6 +106,21 @@ test('newer models of OpenAI get the limit under its new name', async () => {
   await ask(open({ endpoint: { outputLimitParameter: 'max_completion_tokens' } }).models);
   expect(model.calls.at(-1)).toMatchObject({ max_completion_tokens: 4_096 });
   expect(model.calls.at(-1)).not.toHaveProperty('max_tokens');
+});
+
+test('what the analyst has read of the values of a data source is not used for the next data source', async () => {
+  const { models } = open();
+  const notesOf = (colour: string): ModelRequest['tools'] =>
+    Object.entries({
+      list_tables: 'notes(id, colour) about 1 rows',
+      describe_table: 'table notes\n- id: integer\n- colour: text\nprimary key (id)',
+      query: `field | list\n0 | ["${colour}"]\n(1 row)`,
+    }).map(([name, text]) => ({ name, description: '', parameters: {}, run: async () => text }));
+  const answer = (sourceVersion: number, colour: string) =>
+    ask(models, { environment: 'test', tenant: 'org_moved', sourceVersion, message: 'how many red notes', tools: notesOf(colour) });
+  expect((await answer(1, 'blue')).content).toContain('could not place');
+  expect((await answer(1, 'red')).content).toContain('could not place');
+  expect((await answer(2, 'red')).content).toContain('Counted: notes, colour red');
 });
 
 test('the test environment and a tier without a provider never reach a model; the analyst says what it is', async () => {

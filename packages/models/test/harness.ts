@@ -80,6 +80,7 @@ const request = (fields: Partial<ModelRequest> = {}): ModelRequest => ({
   tier: 'Fast',
   environment: 'live',
   tenant: 'org_a',
+  sourceVersion: 1,
   instructions: 'Be brief.',
   context: '',
   history: [],

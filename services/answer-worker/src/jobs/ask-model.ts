@@ -91,6 +91,7 @@ function requestOf(
     environment,
     instructions: attempt.systemPrompt,
     context: attempt.contextJson,
+    sourceVersion: attempt.sourceVersion,
     history: attempt.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
     message: attempt.message,
     stream: attempt.stream,
