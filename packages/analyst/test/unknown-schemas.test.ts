@@ -101,3 +101,31 @@ test('payments are rows, and not only those of invoices that have been paid', as
   expect(tableOf(answer)).toEqual([['4300']]);
   expect(answer).not.toContain('paid at');
 });
+
+test.each([
+  ['unit_price numeric, unit_cost numeric', ['What is our gross profit?', 'gross margin', 'total profit']],
+  ['list_price numeric, cost numeric', ['What is our gross profit?', 'gross margin']],
+  ['price numeric, unit_cost numeric', ['gross profit by category']],
+])('prices of pieces are no profit: %s', async (columns, questions) => {
+  const other = await companyOf(`
+    create table products (id int primary key, name text, category text, ${columns});
+    insert into products values (1, 'Desk', 'office', 50, 30), (2, 'Lamp', 'home', 20, 5);
+  `);
+  try {
+    for (const question of questions) expect(await other.ask(question)).toMatch(/could not place “.*(profit|margin)/);
+  } finally {
+    await other.stop();
+  }
+});
+
+test('the prices of lines are a profit', async () => {
+  const other = await companyOf(`
+    create table treatments (id int primary key, name text, price_eur numeric, material_cost_eur numeric);
+    insert into treatments values (1, 'A', 50, 30), (2, 'B', 20, 5);
+  `);
+  try {
+    expect(tableOf(await other.ask('What is our gross profit?'))).toEqual([['€35']]);
+  } finally {
+    await other.stop();
+  }
+});

@@ -5,6 +5,7 @@ import {
   dueDate,
   endDate,
   isMoney,
+  isOfPiece,
   mainNumber,
   paidDate,
   paidPart,
@@ -129,9 +130,11 @@ function overdue(table: Table): FigureSource | undefined {
   );
 }
 
+/** The prices and costs of pieces are in no proportion to what was sold. */
 function profit(table: Table): FigureSource | undefined {
   const [price, cost] = [priceColumn(table), costColumn(table)];
-  return price && cost && { base: table.name, value: `${table.name}.${price.name} - ${table.name}.${cost.name}`, operation: 'sum' };
+  if (!price || !cost || isOfPiece(price) || isOfPiece(cost)) return undefined;
+  return { base: table.name, value: `${table.name}.${price.name} - ${table.name}.${cost.name}`, operation: 'sum' };
 }
 
 function margin(table: Table): FigureSource | undefined {

@@ -95,6 +95,8 @@ export const paidPart = (table: Table): Column | undefined =>
 export const costColumn = (table: Table): Column | undefined => numbersOf(table).find((column) => hasStem(column, /^cost$/));
 export const priceColumn = (table: Table): Column | undefined =>
   numbersOf(table).find((column) => hasStem(column, /^(price|revenue|income)$/) && !hasStem(column, /^cost$/));
+/** True for the amount of one piece, such as a list price. */
+export const isOfPiece = (column: Column): boolean => hasStem(column, /^(unit|list)$/);
 export const quantityColumn = (table: Table): Column | undefined =>
   numbersOf(table).find((column) => hasStem(column, /^(quantity|stock|qty)$/) && !hasStem(column, /^(reorder|minimum|cost|price)$/));
 export const paidDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, /^(paid|settled)$/));
