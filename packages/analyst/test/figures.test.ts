@@ -24,6 +24,17 @@ test('shares are parts of all groups, also of those beyond a limit', async () =>
   expect(await company.ask('share of revenue by country with revenue over 100')).toContain('I understand questions such as');
 });
 
+test.each(['customers with between 0 and 2 orders', 'how many customers have at least 0 orders', 'customers with more than -1 orders'])(
+  'groups without any row, which are not there, are asked back about where they would count: %s',
+  async (question) => {
+    expect(await company.ask(question)).toContain('I understand questions such as');
+  },
+);
+
+test('a range of at least one row counts only groups with rows', async () => {
+  expect(tableOf(await company.ask('how many customers have between 1 and 2 orders'))).toEqual([['3']]);
+});
+
 test('a range has its ends in either order', async () => {
   for (const range of ['between 20 and 100', 'between 100 and 20'])
     expect(tableOf(await company.ask(`how many orders have a total ${range}`))).toEqual([['3']]);

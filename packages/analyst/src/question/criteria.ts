@@ -58,8 +58,9 @@ function limitOfGroups(pass: Pass, { quantity }: Candidate, [dimension]: readonl
   return { tables: [limit.table.name], sql: (of) => `${operator} max(${of(limit.table.name, limit.column.name)})` };
 }
 
+/** True where a group without any row would fit: under 5, exactly 0, between 0 and 2. */
 const includesNone = ({ operator, number, to }: Comparison) =>
-  (to === undefined && operator.startsWith('<')) || (operator === '=' && number === 0);
+  (to === undefined && operator.startsWith('<')) || (operator === '>' ? number < 0 : number <= 0);
 
 /** `what percentage of orders is cancelled`: the condition that comes last. */
 function rateOf(
