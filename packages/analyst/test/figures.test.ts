@@ -24,6 +24,15 @@ test('shares are parts of all groups, also of those beyond a limit', async () =>
   expect(await company.ask('share of revenue by country with revenue over 100')).toContain('I understand questions such as');
 });
 
+test.each([
+  'share of order value by country',
+  'share of average total of orders by country',
+  'share of median total of orders by status',
+  'share of gross margin by product',
+])('averages and ratios are no parts of a whole: %s', async (question) => {
+  expect(await company.ask(question)).toContain('I understand questions such as');
+});
+
 test.each(['customers with between 0 and 2 orders', 'how many customers have at least 0 orders', 'customers with more than -1 orders'])(
   'groups without any row, which are not there, are asked back about where they would count: %s',
   async (question) => {

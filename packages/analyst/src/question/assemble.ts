@@ -165,9 +165,9 @@ const isLimitedSum = (
   placed.some(({ condition }) => condition.key === `${base.name}.${quantity?.column}`);
 
 /** A list shows no groups, the number of groups is one of a single criterion, and rows cannot be both active, as a term of business says, and left. */
-export const isConsistent = ({ shape, dimensions, conditions, ofGroups, share, having }: Intent): boolean =>
-  // Groups that a limit leaves out are a part of all.
-  !(share && having) &&
+export const isConsistent = ({ shape, dimensions, conditions, ofGroups, share, having, operation, quantity }: Intent): boolean =>
+  // Groups that a limit leaves out are a part of all, and averages of groups add up to nothing.
+  !(share && (having || ofGroups || quantity?.per || !/^(sum|count)$/.test(operation))) &&
   // There is no average of seven weekdays.
   !(ofGroups === 'avg' && grainOf(dimensions) === 'weekday') &&
   dimensions.length <= (shape === 'list' ? 0 : ofGroups ? 1 : dimensions.length) &&

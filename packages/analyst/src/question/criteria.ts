@@ -72,7 +72,8 @@ function rateOf(
   const stated = pass.find('percent', 'rate');
   if (stated.length === 0) return undefined;
   if (quantity?.per) {
-    pass.use(...stated);
+    // A margin in percent, and not the share of one.
+    pass.use(...stated.filter((at) => !/^(share|proportion|fraction)$/.test(pass.tiles[at]?.words[0]?.stem ?? '')));
     return undefined;
   }
   const isOneGroup = new Set(placed.map(({ at }) => at)).size === 1;
