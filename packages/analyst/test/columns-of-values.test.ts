@@ -14,6 +14,8 @@ beforeAll(async () => {
     insert into orders values (1, 1, 'web', 'France', 100, current_date), (2, 2, 'web', 'Germany', 50, current_date), (3, 3, 'web', 'Spain', 25, current_date);
     create table receipts (id int primary key, customer_id int references customers, store_id int references stores, amount numeric);
     insert into receipts values (1, 1, 2, 7), (2, 3, 1, 9);
+    create table products (id int primary key, name text, discontinued boolean, active boolean);
+    insert into products values (1, 'Desk', true, true), (2, 'Lamp', false, false), (3, 'Mat', null, null);
   `);
 });
 afterAll(() => company?.stop());
@@ -49,4 +51,14 @@ test('of two tables that are as near, the answer says which one it takes', async
   const answer = await company.ask('how many receipts in Germany');
   expect(tableOf(answer)).toEqual([['1']]);
   expect(answer).toContain('Assumed: Germany: the country of customers, not the country of stores.');
+});
+
+test.each([
+  ['how many products are discontinued', '1'],
+  ['how many products are not discontinued', '2'],
+  ['what percentage of products is not discontinued', '66.7'],
+  ['how many products are inactive', '1'],
+  ['how many products are not active', '2'],
+])('rows without a mark are not marked: %s', async (question, figure) => {
+  expect(tableOf(await company.ask(question))).toEqual([[figure]]);
 });

@@ -189,6 +189,8 @@ export function flagConditions(pass: Pass): Placed[] {
     const holds = (not === undefined) === (opposite === undefined);
     const { table, column } = flag;
     const name = toWords(column.name);
+    // Rows without a mark are not marked, and are not known to be the opposite.
+    const failing = (mark: string) => (opposite ? `not ${mark}` : `${mark} is not true`);
     return [
       {
         at,
@@ -196,7 +198,7 @@ export function flagConditions(pass: Pass): Placed[] {
           key: `${table.name}.${column.name}`,
           label: holds ? name : `not ${name}`,
           tables: [table.name],
-          sql: (of) => (holds ? of(table.name, column.name) : `not ${of(table.name, column.name)}`),
+          sql: (of) => (holds ? of(table.name, column.name) : failing(of(table.name, column.name))),
         },
       },
     ];
