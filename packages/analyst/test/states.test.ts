@@ -10,6 +10,11 @@ beforeAll(async () => {
     insert into visits values (1, 'scheduled', '2026-01-01'), (2, 'cancelled', '2026-01-02'), (3, 'done', '2026-01-03');
     create table cases (id int primary key, name text, opened_on date, closed_on date);
     insert into cases values (1, 'A', '2026-01-01', null), (2, 'B', '2026-01-02', '2026-01-03');
+    create table employees (id int primary key, name text, status text);
+    insert into employees values (1, 'Ada', 'active'), (2, 'Bob', 'active'), (3, 'Cy', 'active'), (4, 'Di', 'active');
+    create table leave_requests (id int primary key, employee_id int references employees, status text, start_date date, end_date date);
+    insert into leave_requests values (1, 1, 'approved', current_date - 3, null), (2, 2, 'approved', current_date - 3, current_date + 1),
+      (3, 3, 'approved', current_date - 9, current_date - 5), (4, 4, 'approved', current_date + 400, null), (5, 4, 'pending', current_date, null);
   `);
 });
 afterAll(() => company?.stop());
@@ -28,4 +33,11 @@ test.each([
 test('open rows without a state of that name are asked back about', async () => {
   expect(await company.ask('how many open cases')).toContain('I could not place “open”');
   expect(await company.ask('how many open tickets in January 2026')).toContain('I understand questions such as');
+});
+
+test('leave without a last day goes on', async () => {
+  expect(tableOf(await company.ask('how many people are on leave today?'))).toEqual([['2']]);
+  const rows = tableOf(await company.ask('Who is on leave today?'));
+  expect(rows.flat()).toEqual(expect.arrayContaining(['Ada', 'Bob']));
+  expect(rows).toHaveLength(2);
 });

@@ -291,9 +291,7 @@ function distinctTitles(columns: readonly DisplayedColumn[]): Title[] {
 }
 
 function spanSql({ table, column, until, period }: Span, tables: Tables): string[] {
-  const start = tables.column(table, column);
-  const end = until ? tables.column(table, until) : start;
-  return periodSql(period, start, end);
+  return periodSql(period, tables.column(table, column), until && tables.column(table, until));
 }
 
 /** The rows that count. With two spans each number filters its own span. */

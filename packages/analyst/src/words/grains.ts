@@ -60,9 +60,9 @@ export const whole = (label: string, grain: Grain, by: number): Period => ({
 
 export const dayAfter = (day: string) => `(${day} + interval '1 day')::date`;
 
-/** The conditions under which a day, or a time that lasts up to another day, is in the period. */
-export const periodSql = ({ from, to, weekdays }: Omit<Period, 'label'>, day: string, end = day): string[] => [
-  ...(from ? [`${end} >= ${from}`] : []),
+/** The conditions under which a day, or a time that lasts up to another day or has no end yet, is in the period. */
+export const periodSql = ({ from, to, weekdays }: Omit<Period, 'label'>, day: string, end?: string): string[] => [
+  ...(from ? [end === undefined ? `${day} >= ${from}` : `(${end} is null or ${end} >= ${from})`] : []),
   ...(to ? [`${day} < ${to}`] : []),
   ...(weekdays ? [`extract(isodow from ${day}) in (${weekdays.days.join(', ')})`] : []),
 ];
