@@ -165,8 +165,13 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
   return present(page, about, question.output);
 }
 
-const unusedOf = ({ unused }: Context): string[] =>
-  unused.length > 0 ? [`The context's ${unused.join(', ')} had no effect on the figures`] : [];
+const maxUnusedNamed = 30;
+
+function unusedOf({ unused }: Context): string[] {
+  const more = unused.length - maxUnusedNamed;
+  const names = unused.slice(0, maxUnusedNamed).join(', ');
+  return unused.length > 0 ? [`The context's ${names}${more > 0 ? ` and ${more} more` : ''} had no effect on the figures`] : [];
+}
 
 /** There are more rows than the answer shows, unless the question asks for so many. */
 const isCut = ({ limit, limited }: Intent, { rows, truncated }: Rows): boolean =>

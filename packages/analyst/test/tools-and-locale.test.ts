@@ -48,3 +48,12 @@ test('only the sample of values is marked as a preparation', async () => {
   expect(calls[0]?.sql).toContain('with sample as');
   expect(calls[1]?.sql).toContain("= 'late'");
 });
+
+test('values of the context that are too many to be read had no effect, and the answer says so', async () => {
+  const fields = Array.from({ length: 25 }, (_, at) => [`field_${at + 1}`, `value ${at + 1}`]);
+  const context = JSON.stringify({ record: Object.fromEntries([...fields.slice(0, 21), ['reason', 'late'], ...fields.slice(21)]) });
+  const note = /The context's (.*) had no effect on the figures/.exec(await ask([], { context }))?.[1]?.split(', ');
+  expect(note).toEqual([...fields.slice(0, 20).map(([name]) => name), 'field_21', 'reason', ...fields.slice(21).map(([name]) => name)]);
+  const long = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`key_${at + 1}`, at])));
+  expect(await ask([], { context: long })).toContain('key_29, key_30 and 30 more had no effect on the figures');
+});

@@ -117,11 +117,13 @@ export interface Context {
 }
 
 const settings = /^(locale|language|lang|time_?zone|currency)$/i;
+/** Further values limit no rows. */
 const maxValues = 20;
 
 /** Limits the rows to what a program gave beside the question, where a column holds it and the question names nothing else. */
 export function withContext(intent: Intent, context: string, schema: Schema, index: ValueIndex): Context {
-  const entries = valuesOf(context).filter(([key]) => !settings.test(key));
+  const all = valuesOf(context).filter(([key]) => !settings.test(key));
+  const entries = all.slice(0, maxValues);
   const conditions = entries.map(([key, value]) => contextCondition(key, value, schema, index));
   const applies = conditions.map((condition) => condition?.tables.every((table) => pathTo(schema, intent.base, table)) === true);
   const isOverruled = conditions.map((condition) => intent.conditions.some(({ key }) => key === condition?.key));
@@ -131,7 +133,7 @@ export function withContext(intent: Intent, context: string, schema: Schema, ind
   return {
     intent: { ...intent, conditions: [...intent.conditions, ...added] },
     used: added.map(({ label }) => label),
-    unused: entries.filter((_, at) => !applies[at] || isOverruled[at]).map(([key]) => key),
+    unused: all.filter((_, at) => !applies[at] || isOverruled[at]).map(([key]) => key),
   };
 }
 
@@ -150,5 +152,5 @@ function valuesOf(context: string): [key: string, value: string | number][] {
       flat(inner, key === '' ? name : /^(id|name)$/.test(name) ? `${key}_${name}`.replace(/_name$/, '') : name),
     );
   };
-  return flat(parsed, '').slice(0, maxValues);
+  return flat(parsed, '');
 }
