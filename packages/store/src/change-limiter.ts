@@ -8,7 +8,7 @@ interface ChangeCall extends Pick<Call, 'signal' | 'requestedOnce'> {
 /** Limits the changes that callers make with transactions. */
 export interface ChangeLimiter {
   /**
-   * Runs the changes of one organization one after the other, on connections that leave half of the pool to everything else. They wait for
+   * Runs the changes of one organization in this process one after the other, on connections that leave half of the pool to everything else. They wait for
    * locks of the same rows, and each that waited in the database would hold a connection that other organizations need.
    */
   run<T>(call: ChangeCall, change: () => Promise<T>): Promise<T>;

@@ -23,7 +23,7 @@ interface StoredResponse<Response> {
 /**
  * Runs an effect in one transaction, once for each Idempotency-Key. A repeated request gets the stored response, one with another body
  * is refused with `idempotency_key_reused`, and one during the first with `idempotency_in_progress`. An effect that is refused, or that
- * ends after its caller's deadline, is rolled back and stores nothing. The effects of one organization run one after the other.
+ * ends after its caller's deadline, is rolled back and stores nothing. In each process the effects of one organization run one after the other.
  */
 export const once = <Response extends object>(
   store: Store,

@@ -1,6 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
+import { foldCase } from '@agent-service/contracts/text';
 import type { Pool } from 'pg';
-import { fold, gramsOf } from '../src/agents/domain/agent.ts';
+import { gramsOf } from '../src/agents/domain/agent.ts';
 
 export interface BulkAgent {
   name: string;
@@ -39,7 +40,7 @@ export async function loadAgents(database: Pool, tenant: Tenant, from: number, a
 }
 
 function rowOf(tenant: Tenant, agent: BulkAgent, n: number, from: number) {
-  const [name, description] = [fold(agent.name), fold(agent.description)];
+  const [name, description] = [foldCase(agent.name), foldCase(agent.description)];
   return {
     ...agent,
     id: `agt_${String(n).padStart(26, '0')}`,

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { categories, compareSortKeys, filterTemplates, paginate, sortKeyOf, sortTemplates, type Template } from './template.ts';
 
-const word = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'ß', '%', ' ', '\u{1f600}'), minLength: 1, maxLength: 6 });
+const word = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'ß', 'ẞ', '%', ' ', '\u{1f600}'), minLength: 1, maxLength: 6 });
 
 /** Templates with few names between them, so that some names are equal. */
 const catalogues: fc.Arbitrary<Template[]> = fc
@@ -74,8 +74,6 @@ test('a search for a part of a name or description finds the template in any cas
       if (!template) return;
       const part = [...(upper ? template.name : template.description)].slice(from, from + length).join('');
       const search = upper ? part.toUpperCase() : part.toLowerCase();
-      // In upper case ß becomes two letters, which is a different text.
-      if ([...search].length !== [...part].length) return;
       expect(filterTemplates(all, { ...everything, search }, available)).toContain(template);
     }),
   );

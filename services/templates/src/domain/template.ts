@@ -1,4 +1,5 @@
 import type { AgentDefinition } from '@agent-service/contracts/agents/fields';
+import { foldCase } from '@agent-service/contracts/text';
 
 export const categories = ['finance', 'sales', 'inventory', 'purchasing', 'hr'] as const;
 type Category = (typeof categories)[number];
@@ -55,9 +56,6 @@ export function compareSortKeys(a: SortKey, b: SortKey): number {
 
 export const sortTemplates = (templates: readonly Template[]): Template[] =>
   templates.toSorted((a, b) => compareSortKeys(sortKeyOf(a), sortKeyOf(b)));
-
-/** Text for comparisons that ignore case. */
-const foldCase = (text: string): string => Array.from(text.normalize('NFC'), (letter) => letter.toUpperCase().toLowerCase()).join('');
 
 /** The templates that match the filter, in their original order. */
 export function filterTemplates(

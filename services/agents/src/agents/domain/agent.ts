@@ -158,15 +158,6 @@ const maxNeeded = 12;
 const enoughRare = 4;
 
 /**
- * Text without differences in case. It folds one letter at a time, so that every part of a text folds to a part of the folded text.
- * Lower case comes first: the capital sharp s has no other capital, and only the small one becomes two letters.
- */
-export const fold = (text: string): string => Array.from(text.normalize('NFC'), foldLetter).join('');
-
-// A Greek letter with two marks has several letters as its capital, which are composed as the text's own are.
-const foldLetter = (letter: string): string => letter.toLowerCase().toUpperCase().normalize('NFC').toLowerCase();
-
-/**
  * The index of an agent's folded texts: every run of one to four characters, hashed together with the tenant. A search therefore reads
  * no rows of other tenants, a short search is as exact as a long one, and the database needs no extension.
  */

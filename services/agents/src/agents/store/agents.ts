@@ -1,5 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type AgentDefinition, type FieldEntry, fieldEntries, tiers } from '@agent-service/contracts/agents/fields';
+import { foldCase } from '@agent-service/contracts/text';
 import type { Parameters, Sql, Store } from '@agent-service/store';
 import {
   defineEntity,
@@ -13,7 +14,7 @@ import {
   timestamp,
 } from '@agent-service/store/entities';
 import { z } from 'zod';
-import { type Agent, type CountChange, fold, gramsOf } from '../domain/agent.ts';
+import { type Agent, type CountChange, gramsOf } from '../domain/agent.ts';
 
 /**
  * The column of a field, with the field's default: processes of the version before insert rows without a new column. Throws for a kind of
@@ -176,7 +177,7 @@ export const listTemplateAgents = (store: Store, { organizationId, environment }
 
 /** The columns of the search. */
 function searchColumns(tenant: Tenant, { name, description }: Agent) {
-  const [foldedName, foldedDescription] = [fold(name), fold(description)];
+  const [foldedName, foldedDescription] = [foldCase(name), foldCase(description)];
   return { foldedName, foldedDescription, grams: gramsOf(tenant, foldedName, foldedDescription) };
 }
 

@@ -1,6 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
+import { foldCase } from '@agent-service/contracts/text';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import { type AgentSummary, fold, gramsNeeded } from '../domain/agent.ts';
+import { type AgentSummary, gramsNeeded } from '../domain/agent.ts';
 import { isCounted, totalOf } from './agents.ts';
 
 export interface AgentFilter {
@@ -30,7 +31,7 @@ export function selectAgents(sql: Sql, filter: AgentFilter, limit: number, start
   const total = start?.total ?? 0;
   return total < manyMatches
     ? readFromSearchIndex(sql, filter, limit, start)
-    : readInOrder(sql, filter, limit, start, [fold(filter.search)]);
+    : readInOrder(sql, filter, limit, start, [foldCase(filter.search)]);
 }
 
 /** Reads an index in the list's own order, so that each page costs the same. An earlier page has counted the total of a search. */
@@ -83,7 +84,7 @@ const totalInList = (filter: AgentFilter, tenant: string, where: readonly string
 async function readFromSearchIndex(sql: Sql, filter: AgentFilter, limit: number, start: Page | undefined): Promise<AgentPage<SummaryRow>> {
   const query = parameters();
   const { tenant, category, status, search } = filter;
-  const needle = fold(search);
+  const needle = foldCase(search);
   const [organization, environment] = [query.add(tenant.organizationId), query.add(tenant.environment)];
   const where = [
     `grams @> ${query.add(gramsNeeded(tenant, needle))}::integer[]`,
