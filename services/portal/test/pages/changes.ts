@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
-import { type Json, type PagesWorld, settle, signIn, type Visit } from './world.ts';
+import { type Json, type PagesWorld, rewrite, settle, signIn, type Visit } from './world.ts';
 
 /** Two users at once, lost replies and slow ones. */
 export const testChanges = (started: () => PagesWorld) =>
@@ -263,6 +263,38 @@ export const testChanges = (started: () => PagesWorld) =>
       ]);
       await dialog().getByRole('button', { name: 'Done' }).click();
       await dialog().waitFor({ state: 'detached' });
+    });
+
+    test('that is refused for a field without a place for errors says why, and is sent again', async () => {
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await dialog().getByLabel('Name').fill('Member key');
+      await dialog().getByLabel('User', { exact: true }).selectOption('Grace Hopper (grace@demonstration.example)');
+      await dialog()
+        .getByRole('checkbox', { name: /^Administrator key/ })
+        .check();
+      const create = dialog().getByRole('button', { name: 'Create the key' });
+      await create.click();
+      await dialog().getByRole('alert').getByText('the user has the role member').waitFor({ timeout: 20_000 });
+      await dialog()
+        .getByRole('checkbox', { name: /^Administrator key/ })
+        .uncheck();
+      await create.click();
+      await dialog().getByRole('textbox', { name: 'API key' }).waitFor({ timeout: 20_000 });
+    });
+
+    test('of a password that another window has set says why it is refused, and asks for that password', async () => {
+      let hasPassword = false;
+      const change = (body: Json) => ({ ...body, data: { ...(body['data'] as Json), has_password: hasPassword } });
+      await rewrite(page, change, /\/api\/session$/);
+      await visit.open('/live/settings');
+      for (const label of ['New password', 'Repeat the password']) await page.getByLabel(label).fill('a password of two windows');
+      hasPassword = true;
+      await page.getByRole('button', { name: 'Set a password' }).click();
+      await page.getByRole('alert').getByText('This is not your present password.').waitFor({ timeout: 20_000 });
+      await page.getByLabel('Current password').waitFor({ timeout: 20_000 });
+      await page.getByRole('button', { name: 'Change the password' }).click();
+      await page.getByText('Enter your current password.').waitFor();
     });
 
     test('of the credit settings needs numbers, and sends the field that was changed', async () => {

@@ -169,7 +169,7 @@ export function CheckField({ label, hint, ...rest }: { label: ReactNode; hint?: 
 interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
   /** Handles the form's submit event. */
   submit: (event: React.FormEvent) => void;
-  /** The message of a field, the API's or the form's own. */
+  /** The message of a field, the API's or the form's own. A refusal of a field whose message is not asked for is a part of `failure`. */
   errorOf: (name: Path<Values>) => string | undefined;
   /** Why the last submit failed, where that belongs to no field. */
   failure: ReactNode;
@@ -180,7 +180,7 @@ interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
 /**
  * A form whose refusals stand beside their fields. `send` gets an Idempotency-Key, the same one when the same values are sent again after a failure
  * that does not tell whether they arrived. `fieldOf` maps a parameter of the API, as `data_scope.tables[0]`, to the field that sets it;
- * a parameter without a field is shown above the buttons.
+ * a parameter without a field, or whose field shows no message, is shown above the buttons.
  */
 export function useApiForm<Values extends FieldValues>(
   defaultValues: DefaultValues<Values>,
@@ -196,6 +196,10 @@ export function useApiForm<Values extends FieldValues>(
     return attempt.current.key;
   };
   const forgetKey = () => void (attempt.current = undefined);
+  /** The fields that this rendering shows with their messages. */
+  const namesWithMessage = new Set<string>();
+  const shownNames = useRef(namesWithMessage);
+  useEffect(() => void (shownNames.current = namesWithMessage));
   const isShown = useRef(false);
   useEffect(() => {
     isShown.current = true;
@@ -206,7 +210,7 @@ export function useApiForm<Values extends FieldValues>(
     // The user has left the page of the form, and would not see the failure there.
     if (!isShown.current) return notifyFailure(cause);
     const known = cause instanceof ApiError ? cause.fields : [];
-    const matched = known.filter(({ param }) => fieldOf(param) in form.getValues());
+    const matched = known.filter(({ param }) => shownNames.current.has(fieldOf(param)));
     for (const { param, message } of matched)
       form.setError(fieldOf(param) as Path<Values>, { message: sentence(param, message) }, { shouldFocus: matched[0]?.param === param });
     const other = known.filter((one) => !matched.includes(one)).map(({ message }) => message);
@@ -226,7 +230,10 @@ export function useApiForm<Values extends FieldValues>(
       }
       void form.handleSubmit((values) => send(values, keyOf(values)).then(forgetKey, fail))(event);
     },
-    errorOf: (name) => form.getFieldState(name, form.formState).error?.message || undefined,
+    errorOf: (name) => {
+      namesWithMessage.add(name);
+      return form.getFieldState(name, form.formState).error?.message || undefined;
+    },
     failure: errors.root?.message ? <Notice tone="danger">{errors.root.message}</Notice> : null,
     isShown: () => isShown.current,
   };

@@ -62,7 +62,11 @@ const empty = { current_password: '', new_password: '', repeated: '' };
 function Password({ isFirst }: { isFirst: boolean }) {
   const client = useQueryClient();
   const form = useApiForm(empty, async ({ repeated: _repeated, ...body }) => {
-    await portal('PUT', '/password', body);
+    await portal('PUT', '/password', body).catch((cause) => {
+      // Another window may have set a password in the meantime, which this form then has to ask for.
+      if (isFirst) void client.invalidateQueries({ queryKey: sessionKey });
+      throw cause;
+    });
     form.reset(empty);
     notify(`The password is ${isFirst ? 'set' : 'changed'}. Your other sessions have ended.`);
     await Promise.all([sessionKey, ['sessions']].map((queryKey) => client.invalidateQueries({ queryKey })));
