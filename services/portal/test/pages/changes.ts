@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
-import { type Json, type PagesWorld, rewrite, settle, signIn, type Visit } from './world.ts';
+import { api, type Json, type PagesWorld, rewrite, settle, signIn, type Visit } from './world.ts';
 
 /** Two users at once, lost replies and slow ones. */
 export const testChanges = (started: () => PagesWorld) =>
@@ -295,6 +295,37 @@ export const testChanges = (started: () => PagesWorld) =>
       await page.getByLabel('Current password').waitFor({ timeout: 20_000 });
       await page.getByRole('button', { name: 'Change the password' }).click();
       await page.getByText('Enter your current password.').waitFor();
+    });
+
+    test.each<[string, string, Record<string, string>, string, string]>([
+      ['keys', 'Create a key', { Name: 'Held key' }, 'Create the key', 'API key'],
+      ['applications', 'Register an application', { Name: 'Held application' }, 'Register', 'Client secret'],
+      ['webhooks', 'Add a webhook', { Address: 'https://hooks.example.com/held' }, 'Add the webhook', 'Signing secret'],
+      ['users', 'Invite a user', { 'E-mail': 'held@demonstration.example' }, 'Create the link', 'Link'],
+    ])('on the page %s shows its secret before the list is read again', async (name, opener, fields, action, secret) => {
+      await visit.open(paths[name] ?? '');
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      for (const reads of [api, /\/api\/invitations$/])
+        await page.route(reads, async (route) => {
+          if (route.request().method() === 'GET') await promise;
+          await route.continue();
+        });
+      await page.getByRole('button', { name: opener }).first().click();
+      for (const [label, value] of Object.entries(fields)) await dialog().getByLabel(label).fill(value);
+      if (name === 'webhooks') await dialog().getByRole('checkbox').first().check();
+      await dialog().getByRole('button', { name: action }).click();
+      await dialog().getByRole('textbox', { name: secret, exact: true }).waitFor({ timeout: 20_000 });
+      release();
+      await dialog().getByRole('button', { name: 'Done' }).click();
+      await page
+        .getByRole('table')
+        .getByText(Object.values(fields)[0] ?? '')
+        .first()
+        .waitFor();
+      // A waiting invitation would move the page of users of later tests.
+      if (name === 'users') await page.getByRole('button', { name: /^Withdraw the invitation of held@/ }).click();
+      await settle(page);
+      expect(await page.getByRole('table', { name: 'Invitations' }).count()).toBe(0);
     });
 
     test('of the credit settings needs numbers, and sends the field that was changed', async () => {

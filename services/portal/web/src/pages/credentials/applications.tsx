@@ -67,9 +67,10 @@ export function ApplicationsPage() {
         acting={acting}
         onClose={() => setActing(undefined)}
         onChanged={changed}
-        onSecret={async (secret) => {
-          await changed();
+        // Nothing may keep the secret from being shown, as a list that cannot be read.
+        onSecret={(secret) => {
           setActing(secret);
+          void changed();
         }}
       />
     </Page>
@@ -121,7 +122,7 @@ interface DialogsProps {
   acting: Acting | undefined;
   onClose: () => void;
   onChanged: () => Promise<unknown>;
-  onSecret: (secret: Secret) => Promise<void>;
+  onSecret: (secret: Secret) => void;
 }
 
 function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
@@ -147,7 +148,7 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
             const body = { previous_valid_seconds: seconds };
             const sent = { params, body, headers: { 'Idempotency-Key': key } };
             const { data } = await bodyOf(api(environment).POST('/v1/oauth-applications/{application_id}/rotate', sent));
-            await onSecret({ kind: 'secret', title: 'The secret is replaced', id: data.id, secret: data.client_secret });
+            onSecret({ kind: 'secret', title: 'The secret is replaced', id: data.id, secret: data.client_secret });
           }}
         />
       );
@@ -213,7 +214,7 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
     const { user_id: userId, ...rest } = values;
     const body = { ...rest, ...(userId && { user_id: userId }) };
     const { data } = await bodyOf(api(environment).POST('/v1/oauth-applications', { body, headers: { 'Idempotency-Key': key } }));
-    await onSecret({ kind: 'secret', title: 'The application is registered', id: data.id, secret: data.client_secret });
+    onSecret({ kind: 'secret', title: 'The application is registered', id: data.id, secret: data.client_secret });
   });
   return (
     <Dialog

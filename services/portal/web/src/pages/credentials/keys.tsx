@@ -37,9 +37,10 @@ export function KeysPage() {
   );
   const changed = () => client.invalidateQueries({ queryKey: [environment, 'keys'] });
   const close = () => setActing(undefined);
-  const showSecret = async (title: string, secret: string) => {
-    await changed();
+  // Nothing may keep the secret from being shown, as a list that cannot be read.
+  const showSecret = (title: string, secret: string) => {
     setActing({ kind: 'secret', title, secret });
+    void changed();
   };
   const create = (
     <Button variant="primary" icon={Plus} onClick={() => setActing({ kind: 'create' })}>
@@ -141,7 +142,7 @@ interface DialogsProps {
   acting: Acting | undefined;
   onClose: () => void;
   onChanged: () => Promise<unknown>;
-  onSecret: (title: string, secret: string) => Promise<void>;
+  onSecret: (title: string, secret: string) => void;
 }
 
 function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
@@ -161,7 +162,7 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
             const body = { previous_valid_seconds: seconds };
             const sent = { params, body, headers: { 'Idempotency-Key': key } };
             const { data } = await bodyOf(api(environment).POST('/v1/keys/{key_id}/rotate', sent));
-            await onSecret('The key is replaced', data.api_key);
+            onSecret('The key is replaced', data.api_key);
           }}
         />
       );
@@ -195,14 +196,14 @@ function RevokeKey({ apiKey, onClose, onChanged }: { apiKey: ApiKey; onClose: ()
   );
 }
 
-function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: string) => Promise<void> }) {
+function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: string) => void }) {
   const environment = useEnvironment();
   const { data: users } = useQuery(usersQuery(environment));
   const defaults = { name: '', user_id: '', scopes: ['agents:read', 'agents:chat'] as Scope[], admin: false };
   const form = useApiForm(defaults, async ({ user_id: userId, ...rest }, key) => {
     const body = { ...rest, ...(userId && { user_id: userId }) };
     const { data } = await bodyOf(api(environment).POST('/v1/keys', { body, headers: { 'Idempotency-Key': key } }));
-    await onCreated(data.api_key);
+    onCreated(data.api_key);
   });
   return (
     <Dialog title={`Create a ${environment} key`} wide busy={form.formState.isSubmitting} onClose={onClose}>

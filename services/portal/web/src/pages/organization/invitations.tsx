@@ -62,13 +62,13 @@ const columns: Column<Invitation>[] = [
 
 interface InviteProps {
   onClose: () => void;
-  onInvited: (link: string, email: string) => Promise<void>;
+  onInvited: (link: string, email: string) => void;
 }
 
 export function InviteDialog({ onClose, onInvited }: InviteProps) {
   const form = useApiForm({ email: '', name: '', role: 'member' }, async ({ name, ...values }) => {
     const { data } = await portal<{ data: { link: string } }>('POST', '/invitations', { ...values, ...(name && { name }) });
-    await onInvited(data.link, values.email);
+    onInvited(data.link, values.email);
   });
   return (
     <Dialog

@@ -64,9 +64,10 @@ export function UsersPage() {
       {acting?.kind === 'invite' && (
         <InviteDialog
           onClose={close}
-          onInvited={async (link, email) => {
-            await changed();
+          // Nothing may keep the link from being shown, as a list that cannot be read.
+          onInvited={(link, email) => {
             setActing({ kind: 'link', link, description: `Send this link to ${email}. It can be used once, and is not shown again.` });
+            void changed();
           }}
         />
       )}

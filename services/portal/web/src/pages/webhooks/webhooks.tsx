@@ -47,10 +47,11 @@ export function WebhooksPage() {
       {isCreating && (
         <WebhookForm
           onClose={() => setCreating(false)}
+          // Nothing may keep the secret from being shown, as a list that cannot be read.
           onSaved={async (created) => {
-            await client.invalidateQueries({ queryKey: [environment, 'webhooks'] });
             setCreating(false);
-            if (created) setSecret(created);
+            setSecret(created);
+            void client.invalidateQueries({ queryKey: [environment, 'webhooks'] });
           }}
         />
       )}
