@@ -207,6 +207,40 @@ export const testKeyboard = (started: () => PagesWorld) =>
       await page.getByRole('heading', { level: 1, name: 'Gross margin' }).waitFor();
     });
 
+    test('a filter keeps what is typed while the page follows', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live/agents');
+      const search = page.getByRole('searchbox', { name: 'Search agents' });
+      // The next letter comes when the URL has the first one, and the page has not.
+      await page.evaluate<void>(`(() => {
+        const replace = history.replaceState;
+        history.replaceState = (...args) => {
+          replace.apply(history, args);
+          if (!String(args[2]).includes('search=c')) return;
+          history.replaceState = replace;
+          document.execCommand('insertText', false, 'u');
+        };
+      })()`);
+      const isRead = page.waitForRequest(/search=c(&|$)/);
+      await search.pressSequentially('c');
+      await isRead;
+      await search.press('s');
+      await page.waitForURL(/search=cus$/);
+      await settle(page);
+      expect(await search.inputValue()).toBe('cus');
+      // A filter that the URL changes by itself is shown.
+      await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      await page.waitForURL(/\/agents$/);
+      await settle(page);
+      expect(await search.inputValue()).toBe('');
+      await go('/live/audit');
+      const action = page.getByRole('textbox', { name: 'Action' });
+      await action.pressSequentially('agent ');
+      await page.waitForURL(/action=agent$/);
+      await settle(page);
+      expect(await action.inputValue()).toBe('agent ');
+    });
+
     test('what has happened is announced', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

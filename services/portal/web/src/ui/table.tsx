@@ -232,22 +232,37 @@ function Pager({ cursor, next, total, isLoading }: PagerProps) {
 
 const typingPauseMs = 250;
 
-/** A search that goes into the URL when the typing pauses. */
-export function SearchInput({ label }: { label: string }) {
+/** A filter by a text, which goes into the URL when the typing pauses. Only a change of the URL that another control makes changes the text. */
+export function useTypedFilter(name: string) {
   const navigate = useNavigate();
-  const { search = '' } = useSearch({ strict: false });
-  const [typed, setTyped] = useState(search);
+  const values: Record<string, unknown> = useSearch({ strict: false });
+  const value = String(values[name] ?? '');
+  const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setTyped(search), [search]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const change = (value: string) => {
-    setTyped(value);
+  /** The texts that were sent from here and are not in the page yet. The user may have typed more since. */
+  const sent = useRef<string[]>([]);
+  useEffect(() => {
+    const index = sent.current.indexOf(value);
+    sent.current = index < 0 ? [] : sent.current.slice(index + 1);
+    if (index >= 0) return;
     clearTimeout(timer.current);
-    timer.current = setTimeout(
-      () => void navigate({ to: '.', search: (now: object) => ({ ...now, search: value || undefined, cursor: undefined }), replace: true }),
-      typingPauseMs,
-    );
+    setTyped(value);
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const send = (next: string) => {
+    sent.current.push(next);
+    void navigate({ to: '.', search: (now: object) => ({ ...now, [name]: next || undefined, cursor: undefined }), replace: true });
   };
+  const change = (next: string) => {
+    setTyped(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => send(next.trim()), typingPauseMs);
+  };
+  return { typed, change };
+}
+
+export function SearchInput({ label }: { label: string }) {
+  const { typed, change } = useTypedFilter('search');
   return (
     <div className="search">
       <Search size={16} aria-hidden="true" />

@@ -2,7 +2,6 @@ import type { AuditEntry } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
@@ -11,7 +10,7 @@ import { Badge, Empty } from '../../ui/feedback.tsx';
 import { CutOption, DateInput } from '../../ui/form.tsx';
 import { capitalize, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
+import { type Column, FilterSelect, Table, useCursorList, useTypedFilter } from '../../ui/table.tsx';
 
 interface AuditFilter {
   actor?: string;
@@ -99,33 +98,8 @@ export function AuditPage() {
   );
 }
 
-interface FilterProps {
-  name: 'action' | 'target' | 'from' | 'to';
-  label: string;
-  placeholder?: string;
-}
-
-const typingPauseMs = 400;
-
-function useFilter(name: FilterProps['name']) {
-  const navigate = useNavigate();
-  const { [name]: value = '' } = useSearch({ strict: false });
-  const set = (next: string) =>
-    void navigate({ to: '.', search: (now) => ({ ...now, [name]: next.trim() || undefined, cursor: undefined }), replace: true });
-  return { value, set };
-}
-
-function FilterText({ name, label, placeholder }: FilterProps) {
-  const { value, set } = useFilter(name);
-  const [typed, setTyped] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const change = (next: string) => {
-    setTyped(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => set(next), typingPauseMs);
-  };
+function FilterText({ name, label, placeholder }: { name: 'action' | 'target'; label: string; placeholder: string }) {
+  const { typed, change } = useTypedFilter(name);
   return (
     <input
       className="input filter-text"
@@ -137,9 +111,12 @@ function FilterText({ name, label, placeholder }: FilterProps) {
   );
 }
 
-function FilterDate({ name, label }: FilterProps) {
-  const { value, set } = useFilter(name);
-  return <DateInput label={label} value={value} onChange={set} />;
+function FilterDate({ name, label }: { name: 'from' | 'to'; label: string }) {
+  const navigate = useNavigate();
+  const { [name]: value = '' } = useSearch({ strict: false });
+  const change = (day: string) =>
+    void navigate({ to: '.', search: (now) => ({ ...now, [name]: day || undefined, cursor: undefined }), replace: true });
+  return <DateInput label={label} value={value} onChange={change} />;
 }
 
 const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [
