@@ -120,6 +120,23 @@ export const testJourney = (started: () => PagesWorld) =>
       expect(await page.getByRole('link', { name: 'Narrow' }).count()).toBe(0);
     });
 
+    test('a name is confirmed as it is shown, with any white space and either form of an accent', async () => {
+      const agent = { name: 'Cafe\u0301  EU\u00a0North', system_prompt: 'Answer.', data_scope: { tables: ['customers'] } };
+      expect((await world.call('POST', '/v1/agents', agent)).status).toBe(201);
+      await visit.open('/live/agents');
+      await page.getByRole('button', { name: /^Actions of Cafe/ }).click();
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      const confirm = page.getByRole('button', { name: 'Delete the agent' });
+      await page.getByRole('dialog').getByRole('textbox').fill('Caf\u00e9 EUNorth');
+      expect(await confirm.isDisabled()).toBe(true);
+      await page.getByRole('dialog').getByRole('textbox').fill('Caf\u00e9 EU North');
+      expect(await confirm.isEnabled()).toBe(true);
+      await confirm.click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await settle(page);
+      expect(await page.getByRole('link', { name: /^Cafe/ }).count()).toBe(0);
+    });
+
     test('a data source is tested and connected, an agent gets some of its columns, and it is disconnected again', async () => {
       const { Host: host, Port: port, Database: database, User: user, Password: password } = business.fields;
       await visit.open('/test/data-source');

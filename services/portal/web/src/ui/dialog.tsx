@@ -93,6 +93,9 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
+/** A name as a keyboard writes it: the page shows any white space as one blank, and accents in either of their forms alike. */
+const typedForm = (name: string) => name.normalize().replaceAll(/\s+/g, ' ').trim();
+
 /** Asks before something that cannot be undone. */
 export function ConfirmDialog({ title, children, action, name, onConfirm, onClose }: ConfirmProps) {
   const form = useApiForm({ typed: '' }, async () => {
@@ -100,7 +103,7 @@ export function ConfirmDialog({ title, children, action, name, onConfirm, onClos
     onClose();
   });
   const { isSubmitting } = form.formState;
-  const isConfirmed = name === undefined || form.watch('typed').trim() === name.trim();
+  const isConfirmed = name === undefined || typedForm(form.watch('typed')) === typedForm(name);
   return (
     <Dialog title={title} description={children} busy={isSubmitting} onClose={onClose}>
       <form className="stack" onSubmit={form.submit}>
