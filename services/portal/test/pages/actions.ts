@@ -101,6 +101,22 @@ export const testActions = (started: () => PagesWorld) =>
       expect(new Set(rights).size).toBe(1);
     });
 
+    test('sees today in the usage of a home page that stays open over midnight, and reads no list of tables there', async () => {
+      const open = await world.visit();
+      const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
+      const midnight = Date.parse(isoDay(Date.now())) + 86_400_000;
+      await open.page.clock.install({ time: midnight - 60_000 });
+      const reads: string[] = [];
+      open.page.on('request', (request) => void (request.url().includes('/v1/data-source') && reads.push(new URL(request.url()).search)));
+      await open.open('/live');
+      const isRead = open.page.waitForRequest(new RegExp(`group_by=day.*date_to=${isoDay(midnight)}`), { timeout: 20_000 });
+      await open.page.clock.fastForward('02:00');
+      await isRead;
+      expect(reads).toEqual(['?limit=1']);
+      expect(open.problems).toEqual([]);
+      await open.close();
+    });
+
     test('sees why a webhook may have been disabled', async () => {
       await rewrite(page, (body, url) =>
         isReadOfOneWebhook(url)

@@ -55,6 +55,15 @@ export const dataSourceQuery = (environment: Environment) =>
     },
   });
 
+/** The state of the data source, without its tables. */
+export const dataSourceStatusQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'data-source', 'status'],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) =>
+      (await bodyOf(api(environment).GET('/v1/data-source', { params: { query: { limit: 1 } }, signal }))).data.status,
+  });
+
 export const agentQuery = (environment: Environment, agentId: string) =>
   queryOptions({
     queryKey: [environment, 'agents', 'one', agentId],

@@ -35,18 +35,18 @@ function formatAge(iso: string): string {
 }
 
 const minuteMs = 60_000;
-const ages = new Set<() => void>();
+const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** One timer for all ages of a page, which may stay open for a day. */
-function subscribeToMinutes(listener: () => void) {
-  ages.add(listener);
+/** One timer for all times of a page, which may stay open for a day. */
+export function subscribeToMinutes(listener: () => void) {
+  listeners.add(listener);
   timer ??= setInterval(() => {
-    for (const update of ages) update();
+    for (const update of listeners) update();
   }, minuteMs);
   return () => {
-    ages.delete(listener);
-    if (ages.size > 0) return;
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   };

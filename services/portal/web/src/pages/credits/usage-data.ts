@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { keepSameList } from '../../api/lists.ts';
+import { subscribeToMinutes } from '../../ui/format.tsx';
 import { dayMs, isoDay, type UsagePage } from './usage-groups.ts';
 
 export const groupings = ['day', 'week', 'month', 'user', 'agent'] as const;
@@ -11,11 +13,11 @@ export interface UsageRange {
   to?: string;
 }
 
-/** The last days, today included, in UTC as the API counts them. */
-export const lastDays = (count: number): Required<UsageRange> => ({
-  from: isoDay(Date.now() - (count - 1) * dayMs),
-  to: isoDay(Date.now()),
-});
+/** The last days, today included, in UTC as the API counts them. At midnight it is the next day, also on a page that stays open. */
+export function useLastDays(count: number): Required<UsageRange> {
+  const today = useSyncExternalStore(subscribeToMinutes, () => isoDay(Date.now()));
+  return { from: isoDay(Date.parse(today) - (count - 1) * dayMs), to: today };
+}
 
 export async function readUsage(
   environment: Environment,

@@ -10,7 +10,7 @@ import { DateInput } from '../../ui/form.tsx';
 import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
-import { type Grouping, groupings, lastDays, readPeriods, readUsage, type UsageRange } from './usage-data.ts';
+import { type Grouping, groupings, readPeriods, readUsage, type UsageRange, useLastDays } from './usage-data.ts';
 import { dayLabel, fillDays, monthLabel, rangeFault, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
@@ -27,7 +27,8 @@ export function Usage() {
   const environment = useEnvironment();
   const { group = 'day', from, to } = useSearch({ strict: false });
   const grouping = groupings.find((one) => one === group) ?? 'day';
-  const range = from || to ? { ...(from && { from }), ...(to && { to }) } : lastDays(defaultDays);
+  const lastDays = useLastDays(defaultDays);
+  const range = from || to ? { ...(from && { from }), ...(to && { to }) } : lastDays;
   const { data: users } = useQuery(usersQuery(environment));
   const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name;
   const label = labelOf(grouping, (id) => nameOf(id) ?? id);

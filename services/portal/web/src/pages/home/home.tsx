@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check, MessageSquare } from 'lucide-react';
 import { useMemo } from 'react';
-import { dataSourceQuery, newestAgentsQuery, recentConversationsQuery } from '../../api/lists.ts';
+import { dataSourceStatusQuery, newestAgentsQuery, recentConversationsQuery } from '../../api/lists.ts';
 import { useIsAdmin, useSession } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -11,7 +11,7 @@ import { Figure } from '../../ui/figure.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { Page, Section } from '../../ui/page.tsx';
 import { Bars } from '../../ui/rich/bars.tsx';
-import { balanceQuery, lastDays, summaryQuery, usageQuery } from '../credits/usage-data.ts';
+import { balanceQuery, summaryQuery, usageQuery, useLastDays } from '../credits/usage-data.ts';
 import { dayLabel, fillDays } from '../credits/usage-groups.ts';
 
 export function HomePage() {
@@ -58,7 +58,7 @@ const chartDays = 30;
 
 function UsageChart() {
   const environment = useEnvironment();
-  const range = useMemo(() => lastDays(chartDays), []);
+  const range = useLastDays(chartDays);
   const { data, error, refetch } = useQuery(usageQuery(environment, 'day', range));
   const bars = useMemo(
     () =>
@@ -145,13 +145,13 @@ function Recent() {
 /** The first tasks of a new organization; nothing once all of them are done. */
 function FirstSteps() {
   const environment = useEnvironment();
-  const source = useQuery(dataSourceQuery(environment));
+  const source = useQuery(dataSourceStatusQuery(environment));
   const agents = useQuery(newestAgentsQuery(environment));
   const summary = useQuery(summaryQuery(environment));
   if (!source.data || !agents.data || !summary.data) return null;
   const hasAgent = agents.data.length > 0;
   const steps = [
-    { isDone: source.data.status !== 'none', text: 'Connect your database', to: '/$environment/data-source' as const },
+    { isDone: source.data !== 'none', text: 'Connect your database', to: '/$environment/data-source' as const },
     { isDone: hasAgent, text: 'Activate a template, or create an agent', to: '/$environment/templates' as const },
     { isDone: summary.data.total_queries > 0, text: 'Ask the first question', to: '/$environment/chat' as const },
   ];
