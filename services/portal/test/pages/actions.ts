@@ -117,6 +117,24 @@ export const testActions = (started: () => PagesWorld) =>
       await open.close();
     });
 
+    test('reads at home which agents the recent conversations are with, unless there are no others', async () => {
+      let total = 9;
+      await rewrite(page, (body, { pathname }) => {
+        const list = body as { data: Json[]; meta: Json };
+        if (pathname.endsWith('/conversations')) return { ...list, data: [] };
+        return pathname.endsWith('/agents') ? { ...list, meta: { ...list.meta, total } } : body;
+      });
+      const recent = page.getByRole('region', { name: 'Your recent conversations' });
+      await visit.open('/live');
+      const text = await recent.innerText();
+      expect(text).toMatch(/With the [2-5] newest active agents/);
+      expect(text).toContain('No conversations with these agents yet');
+      total = 2;
+      await visit.open('/live');
+      expect(await recent.innerText()).toMatch(/^Your recent conversations\s+No conversations yet/);
+      await page.unroute(api);
+    });
+
     test('sees why a webhook may have been disabled', async () => {
       await rewrite(page, (body, url) =>
         isReadOfOneWebhook(url)

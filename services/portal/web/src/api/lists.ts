@@ -1,4 +1,4 @@
-import type { TitledConversation } from '@agent-service/client';
+import type { AgentSummary, TitledConversation } from '@agent-service/client';
 import { type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
 
@@ -114,14 +114,17 @@ export const activeAgentsQuery = (environment: Environment) =>
       }, signal),
   });
 
-const agentsLooked = 5;
+const newestAgents = 5;
 
 /** The newest active agents. */
 export const newestAgentsQuery = (environment: Environment) =>
   queryOptions({
     queryKey: [environment, 'agents', 'newest'],
-    queryFn: async ({ signal }) =>
-      (await bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: agentsLooked, status: 'active' } }, signal }))).data,
+    queryFn: async ({ signal }): Promise<NameList<AgentSummary>> => {
+      const query = { limit: newestAgents, status: 'active' as const };
+      const { data, meta } = await bodyOf(api(environment).GET('/v1/agents', { params: { query }, signal }));
+      return { rows: data, total: meta.total };
+    },
   });
 
 type RecentConversation = TitledConversation & { agentName: string };

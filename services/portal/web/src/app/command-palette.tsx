@@ -127,7 +127,7 @@ function OtherEntries({ search, onRun }: OtherEntriesProps) {
     placeholderData: keepPreviousData,
   });
   const agents = useQuery(newestAgentsQuery(environment));
-  const conversations = useQuery(recentConversationsQuery(environment, agents.data, conversationsSearched));
+  const conversations = useQuery(recentConversationsQuery(environment, agents.data?.rows, conversationsSearched));
   const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, maxOthers);
   return (
     <>

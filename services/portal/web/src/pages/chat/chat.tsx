@@ -12,16 +12,16 @@ import { FailedPage, Page } from '../../ui/page.tsx';
 import { Conversations } from './conversations.tsx';
 import { Thread } from './thread.tsx';
 
-/** Chat without an agent: opens the first active one. */
+/** Chat without an agent: opens the newest active one. */
 export function ChatStartPage() {
   const environment = useEnvironment();
   const { data, error, refetch } = useQuery(newestAgentsQuery(environment));
-  const first = data?.[0];
-  if (first)
+  const newest = data?.rows[0];
+  if (newest)
     return (
       <Navigate
         to="/$environment/chat/$agentId/{-$conversationId}"
-        params={{ environment, agentId: first.id, conversationId: undefined }}
+        params={{ environment, agentId: newest.id, conversationId: undefined }}
         replace
       />
     );

@@ -96,10 +96,12 @@ const maxConversations = 6;
 function Recent() {
   const environment = useEnvironment();
   const agents = useQuery(newestAgentsQuery(environment));
-  const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data, maxConversations));
+  const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data?.rows, maxConversations));
   const failure = agents.error ?? error;
+  const { rows, total } = agents.data ?? { rows: [], total: 0 };
+  const hasOthers = total > rows.length;
   return (
-    <Section title="Your recent conversations">
+    <Section title="Your recent conversations" description={hasOthers && `With the ${rows.length} newest active agents`}>
       <div className="table-frame">
         {failure && !data && <Failure cause={failure} onRetry={() => void (agents.error ? agents.refetch() : refetch())} />}
         {!data && !failure && (
@@ -112,8 +114,10 @@ function Recent() {
           </ul>
         )}
         {data?.length === 0 && (
-          <Empty icon={MessageSquare} title="No conversations yet">
-            Ask an agent a question in your own words. It answers from your data and shows the queries behind the answer.
+          <Empty icon={MessageSquare} title={hasOthers ? 'No conversations with these agents yet' : 'No conversations yet'}>
+            {hasOthers
+              ? 'Your conversations with the others are in the chat, where you choose an agent.'
+              : 'Ask an agent a question in your own words. It answers from your data and shows the queries behind the answer.'}
           </Empty>
         )}
         <ul>
@@ -149,7 +153,7 @@ function FirstSteps() {
   const agents = useQuery(newestAgentsQuery(environment));
   const summary = useQuery(summaryQuery(environment));
   if (!source.data || !agents.data || !summary.data) return null;
-  const hasAgent = agents.data.length > 0;
+  const hasAgent = agents.data.rows.length > 0;
   const steps = [
     { isDone: source.data !== 'none', text: 'Connect your database', to: '/$environment/data-source' as const },
     { isDone: hasAgent, text: 'Activate a template, or create an agent', to: '/$environment/templates' as const },
