@@ -32,10 +32,10 @@ const lastTypes = ['completed', 'failed'];
  * Sends a message, and yields the events of its answer. A connection that is lost continues where it ended: the same Idempotency-Key attaches
  * to the same answer, so that nothing is answered or charged twice. `sent` then names the last event, for a call that continues later.
  */
-export async function* streamAnswer(sent: SentMessage, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+export async function* streamAnswer(sent: SentMessage): AsyncGenerator<StreamEvent> {
   for (let failures = 0; failures <= pausesMs.length; failures += 1) {
-    if (failures > 0) await pause(pausesMs[failures - 1] ?? 0, signal);
-    for await (const event of readUntilLost(sent, signal)) {
+    if (failures > 0) await pause(pausesMs[failures - 1] ?? 0);
+    for await (const event of readUntilLost(sent)) {
       sent.lastId = event.id || sent.lastId;
       if (event.type !== 'accepted') failures = 0;
       yield event;
@@ -46,14 +46,14 @@ export async function* streamAnswer(sent: SentMessage, signal: AbortSignal): Asy
 }
 
 /** The events of one connection; a refusal that another connection would get too is thrown. */
-async function* readUntilLost(sent: SentMessage, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+async function* readUntilLost(sent: SentMessage): AsyncGenerator<StreamEvent> {
   try {
-    for await (const event of readOnce(sent, signal)) {
+    for await (const event of readOnce(sent)) {
       if (event.type === 'detached') return;
       yield event;
     }
   } catch (cause) {
-    if (signal.aborted || !mayContinue(cause)) throw cause;
+    if (!mayContinue(cause)) throw cause;
   }
 }
 
@@ -76,10 +76,10 @@ function silenceLimit() {
   };
 }
 
-async function* readOnce(sent: SentMessage, signal: AbortSignal) {
+async function* readOnce(sent: SentMessage) {
   const limit = silenceLimit();
   try {
-    const response = await send(sent, AbortSignal.any([signal, limit.signal]));
+    const response = await send(sent, limit.signal);
     const messageId = response.headers.get('content-location')?.split('/').at(-1);
     if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
     if (response.body) yield* readEvents(response.body, limit.restart);

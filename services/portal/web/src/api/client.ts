@@ -70,10 +70,10 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
-/** Throws at the end of the time if the caller has left by then. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** With a signal, throws at the end of the time if the caller has left by then. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
 }
 
 /** crypto.randomUUID exists only on https and on localhost. */

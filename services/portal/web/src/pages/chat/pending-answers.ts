@@ -23,7 +23,6 @@ export interface PendingAnswer {
   failure: string | undefined;
   /** True after a failure that does not tell whether there is an answer. */
   mayBeAnswered: boolean;
-  abort: AbortController;
 }
 
 export interface Conversation {
@@ -119,7 +118,6 @@ export const sendMessage = (conversation: Conversation, text: string, onConversa
       steps: [],
       failure: undefined,
       mayBeAnswered: false,
-      abort: new AbortController(),
     },
     onConversation,
   );
@@ -127,7 +125,7 @@ export const sendMessage = (conversation: Conversation, text: string, onConversa
 /** Sends a message again after a failure. Where it may have been answered, the same answer is followed, so that nothing is charged twice. */
 export const sendAgain = (conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> =>
   pending.mayBeAnswered
-    ? followAnswer(conversation, { ...pending, failure: undefined, mayBeAnswered: false, abort: new AbortController() }, onConversation)
+    ? followAnswer(conversation, { ...pending, failure: undefined, mayBeAnswered: false }, onConversation)
     : sendMessage(conversation, pending.sent.message, onConversation);
 
 async function followAnswer(conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> {
@@ -137,7 +135,7 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
   set(key, answer);
   const isListed = () => queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
   try {
-    for await (const event of streamAnswer(answer.sent, answer.abort.signal)) {
+    for await (const event of streamAnswer(answer.sent)) {
       answer = applyEvent(answer, event);
       const { conversationId } = answer;
       if (conversationId && !conversation.conversationId && key === ownKeyOf(conversation)) {
