@@ -109,7 +109,7 @@ const pages = [
   createRoute({
     getParentRoute: under,
     path: '/agents',
-    validateSearch: texts('cursor', 'search', 'status', 'category'),
+    validateSearch: texts('cursor', 'search', 'status'),
     component: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'AgentsPage'),
   }),
   createRoute({

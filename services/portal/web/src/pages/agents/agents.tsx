@@ -17,10 +17,9 @@ const pageSize = 25;
 export function AgentsPage() {
   const environment = useEnvironment();
   const isAdmin = useIsAdmin();
-  const { search, status, category } = useSearch({ strict: false });
+  const { search, status } = useSearch({ strict: false });
   const filter = {
     ...(search && { search }),
-    ...(category !== undefined && { category }),
     ...(status && { status: status as AgentSummary['status'] }),
   };
   const list = useCursorList([environment, 'agents', filter], (cursor) =>
