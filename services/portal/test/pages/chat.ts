@@ -212,6 +212,30 @@ export const testChat = (started: () => PagesWorld) =>
       await answers().waitFor();
     });
 
+    test('reads an answer that another window began by itself, and the conversation once it has ended', async () => {
+      let status = 'running';
+      const isOne = /\/messages\/msg_\w+$/;
+      const change = (message: Json) => (message['role'] === 'assistant' ? { ...message, status } : message);
+      await rewrite(
+        page,
+        (body) => ({ ...body, data: Array.isArray(body['data']) ? body['data'].map(change) : change(body['data'] as Json) }),
+        new RegExp(`${listOfMessages.source}|${isOne.source}`),
+      );
+      const reads = { list: 0, one: 0 };
+      page.on('request', (request) => {
+        if (listOfMessages.test(request.url())) reads.list += 1;
+        if (isOne.test(request.url())) reads.one += 1;
+      });
+      await page.goto(paths['chat'] ?? '');
+      await page.getByRole('status').getByText('The answer is being written').waitFor();
+      await until('the answer is read twice', () => reads.one >= 2);
+      expect(reads.list).toBe(1);
+      status = 'completed';
+      await answers().waitFor();
+      await settle(page);
+      expect(reads.list).toBe(2);
+    });
+
     test('raises no alarm about an answer that the user has cancelled', async () => {
       const conversation = paths['chat']?.split('/').at(-1);
       const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,5 +1,5 @@
 import type { ListedMessage } from '@agent-service/client';
-import { infiniteQueryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 
 const conversationsAtOnce = 30;
@@ -39,8 +39,28 @@ export const messagesQuery = (environment: Environment, agentId: string, convers
         }),
       ),
     getNextPageParam: ({ meta }) => meta.next_cursor,
-    // An answer that another window began is read until it has ended.
-    refetchInterval: ({ state }) => (state.data?.pages[0]?.data.some(isUnderWay) ? 2_000 : false),
   });
 
-export const isUnderWay = ({ status }: ListedMessage): boolean => status === 'queued' || status === 'running';
+export const isUnderWay = ({ status }: Pick<ListedMessage, 'status'>): boolean => status === 'queued' || status === 'running';
+
+const awaitMs = 2_000;
+
+/** Reads an answer until it has ended or cannot be read, and then the messages of its conversation, which may be many. */
+export function useAwaitedAnswer(environment: Environment, agentId: string, conversationId: string, messageId: string | undefined): void {
+  const client = useQueryClient();
+  useQuery({
+    queryKey: [environment, 'conversations', agentId, 'awaited', messageId],
+    enabled: messageId !== undefined,
+    refetchInterval: awaitMs,
+    queryFn: async () => {
+      const params = { path: { agent_id: agentId, message_id: messageId ?? '' } };
+      const call = bodyOf(api(environment).GET('/v1/agents/{agent_id}/messages/{message_id}', { params }));
+      const isAwaited = await call.then(
+        ({ data }) => isUnderWay(data),
+        () => false,
+      );
+      if (!isAwaited) await client.invalidateQueries({ queryKey: messagesQuery(environment, agentId, conversationId).queryKey });
+      return isAwaited;
+    },
+  });
+}

@@ -20,7 +20,7 @@ import {
   useDraft,
   usePendingAnswer,
 } from './pending-answers.ts';
-import { isUnderWay, messagesQuery } from './queries.ts';
+import { isUnderWay, messagesQuery, useAwaitedAnswer } from './queries.ts';
 
 interface ThreadProps {
   agent: Agent;
@@ -42,6 +42,8 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
     enabled: conversationId !== undefined,
   }).data?.pages[0]?.data.find(isUnderWay);
   const underWay = underWayOf(pending, listed);
+  // The stream tells the end of an answer of this page.
+  useAwaitedAnswer(environment, agent.id, conversationId ?? '', pending && !pending.failure ? undefined : listed?.id);
   useEffect(() => {
     const end = () => endMove({ environment, agentId: agent.id, conversationId });
     end();
