@@ -15,7 +15,7 @@ const agentOf = () => {
   agent.get('https://receiver.example').intercept({ path: '/', method: 'POST' }).reply(200, 'ok').persist();
   return agent;
 };
-const attempt = { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], createdAtMs: '0', attempt: 1 };
+const attempt = { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], receivedAtMs: '0', attempt: 1 };
 const processOf = () => ({ metrics: createMetrics('test'), logger: createLogger('test', 'silent') }) as unknown as ProcessContext;
 
 afterEach(() => void jest.useRealTimers());

@@ -57,7 +57,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const { organizationId, deliveryId } = key.delivery;
     const attempt = await begin.add(key);
     if (!attempt) return;
-    if (attempt.attempt === 1) firstAttempts.observe((processClock.now() - Number(attempt.createdAtMs)) / 1000);
+    if (attempt.attempt === 1) firstAttempts.observe((processClock.now() - Number(attempt.receivedAtMs)) / 1000);
     const run = () => send(agent, attempt, stopping);
     const outcome = await inStepSpan('POST', run, (end) => describeAttempt(deliveryId, attempt, end));
     const label = labelOf(outcome);

@@ -63,7 +63,7 @@ function toBegun(open: Open, tenant: Tenant, row: AttemptRow, at: number) {
     eventId: row.eventId,
     body: row.body,
     secrets: previousSecret === undefined ? [secret] : [secret, previousSecret],
-    createdAtMs: toMs(row.createdAt),
+    receivedAtMs: toMs(row.createdAt),
     attempt: row.attemptsMade + 1,
   };
 }
