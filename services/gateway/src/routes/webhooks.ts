@@ -66,7 +66,7 @@ export const listDeliveries = route({
   path: '/v1/webhooks/{webhook_id}/deliveries',
   operationId: 'listWebhookDeliveries',
   summary: 'List the deliveries of a webhook, newest first',
-  description: 'Deliveries are kept for 30 days.',
+  description: 'Deliveries are kept for at least 30 days.',
   tag: 'Webhooks',
   auth: 'token',
   scope: 'webhooks:read',
