@@ -174,7 +174,7 @@ function commands() {
 
 ${isGenerated}
 
-\`npm run --silent admin -- NOUN VERB\` works on the running local system, or on any other with \`IDENTITY_ADDRESS\`, \`CREDITS_ADDRESS\`, \`AGENTS_ADDRESS\` and \`SERVICE_SECRET\` (or the
+\`npm run --silent admin -- NOUN VERB\` works on the running local system, or on any other with \`IDENTITY_ADDRESS\`, \`CREDITS_ADDRESS\`, \`AGENTS_ADDRESS\`, \`WEBHOOKS_ADDRESS\` where webhooks are enabled, and \`SERVICE_SECRET\` (or the
 \`SERVICE_KEYS\` of \`operator\`) set; in an image it is the command \`admin\`. \`--json\` prints one JSON object. A failure ends with code 1 and its reason; \`verify\` commands end with 2 if they find
 a fault.
 
