@@ -11,7 +11,8 @@ module.exports = {
     { name: 'no-package-imports-a-service', severity: 'error', from: { path: '^packages/' }, to: { path: '^services/' } },
     {
       name: 'domain-is-pure',
-      comment: 'Domain code imports only domain code, the tenant, the fields of an agent, and pure functions of Node, as hashing.',
+      comment:
+        'Domain code imports only domain code, the tenant, the fields of an agent, and pure functions, as hashing and text without case.',
       severity: 'error',
       from: { path: ['/src/domain/', '/src/[^/]+/domain/'], pathNot: '\\.test\\.ts$|/testing/' },
       to: {
@@ -21,6 +22,7 @@ module.exports = {
           '/src/shared/answer.ts$',
           '^packages/contracts/src/agents/fields.ts$',
           '^packages/contracts/src/callers/principal.ts$',
+          '^packages/contracts/src/fold-case.ts$',
           '^crypto$',
           '^node:crypto$',
         ],
