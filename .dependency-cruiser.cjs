@@ -22,7 +22,7 @@ module.exports = {
           '/src/shared/answer.ts$',
           '^packages/contracts/src/agents/fields.ts$',
           '^packages/contracts/src/callers/principal.ts$',
-          '^packages/contracts/src/fold-case.ts$',
+          '^packages/contracts/src/strings.ts$',
           '^crypto$',
           '^node:crypto$',
         ],

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fencedBlock, firstBytes, firstCharacters } from './text.ts';
+import { firstBytes, firstCharacters } from './strings.ts';
+import { fencedBlock } from './text.ts';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 50 });
 

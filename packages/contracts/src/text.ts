@@ -19,17 +19,6 @@ export const plainText = String.raw`^[^\x00]*$`;
 export const toStorable = (value: string, maxLength = Number.POSITIVE_INFINITY): string =>
   value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\ufffd');
 
-/** The first characters of a text, counted by code points, of which each has at most two UTF-16 units. */
-export const firstCharacters = (value: string, max: number): string => [...value.slice(0, 2 * max)].slice(0, max).join('');
-
-/** As many of a text's first characters as fit into these bytes of UTF-8. */
-export function firstBytes(value: string, maxBytes: number): string {
-  if (Buffer.byteLength(value) <= maxBytes) return value;
-  // The encoder writes only whole characters.
-  const { read } = new TextEncoder().encodeInto(value, new Uint8Array(maxBytes));
-  return value.slice(0, read);
-}
-
 /**
  * The content of the first fenced block whose first line matches, up to a line that closes it; undefined without one. Read line by line: a
  * pattern for the whole block would read the rest of a long text again for each opening that nothing closes.

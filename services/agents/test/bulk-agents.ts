@@ -1,5 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import { foldCase } from '@agent-service/contracts/fold-case';
+import { foldCase } from '@agent-service/contracts/strings';
 import type { Pool } from 'pg';
 import { gramsOf } from '../src/agents/domain/agent.ts';
 

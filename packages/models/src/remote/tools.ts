@@ -1,4 +1,4 @@
-import { firstBytes } from '@agent-service/contracts/text';
+import { firstBytes } from '@agent-service/contracts/strings';
 import { abortable } from '@agent-service/work';
 import type { Tool } from '../models.ts';
 import type { ChatMessage, ModelOutput, ToolCall } from './chat.ts';

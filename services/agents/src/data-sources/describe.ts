@@ -8,7 +8,7 @@ import {
   nameInScope,
 } from '@agent-service/business-data';
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
-import { firstCharacters } from '@agent-service/contracts/text';
+import { firstCharacters } from '@agent-service/contracts/strings';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
 import type { DataSourcesDeps } from './sources.ts';

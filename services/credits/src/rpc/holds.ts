@@ -1,5 +1,5 @@
 import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { firstCharacters } from '@agent-service/contracts/text';
+import { firstCharacters } from '@agent-service/contracts/strings';
 import { lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';

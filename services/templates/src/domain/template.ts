@@ -1,5 +1,5 @@
 import type { AgentDefinition } from '@agent-service/contracts/agents/fields';
-import { foldCase } from '@agent-service/contracts/fold-case';
+import { foldCase } from '@agent-service/contracts/strings';
 
 export const categories = ['finance', 'sales', 'inventory', 'purchasing', 'hr'] as const;
 type Category = (typeof categories)[number];

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type AgentStatus, agentStatuses } from '@agent-service/contracts/agents/fields';
-import { foldCase } from '@agent-service/contracts/fold-case';
+import { foldCase } from '@agent-service/contracts/strings';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type AgentDefinition, type FieldEntry, fieldEntries, tiers } from '@agent-service/contracts/agents/fields';
-import { foldCase } from '@agent-service/contracts/fold-case';
+import { foldCase } from '@agent-service/contracts/strings';
 import type { Parameters, Sql, Store } from '@agent-service/store';
 import {
   defineEntity,

@@ -1,5 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import { foldCase } from '@agent-service/contracts/fold-case';
+import { foldCase } from '@agent-service/contracts/strings';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 import { type AgentSummary, gramsNeeded } from '../domain/agent.ts';
 import { isCounted, totalOf } from './agents.ts';

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
-import { firstBytes } from '@agent-service/contracts/text';
+import { firstBytes } from '@agent-service/contracts/strings';
 import { columnTypes, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import {
   type AnswerKey,
