@@ -30,7 +30,7 @@ export function createModels(
   { env, maxModelCalls = 12, conditions: overrides, locale }: ModelsOptions,
 ): Models {
   const conditions = { ...realConditions, ...overrides };
-  const transport = createTransport();
+  const transport = createTransport(env);
   const meters = createMeters(process);
   const builtInProvider = createBuiltInProvider(locale);
   const breakerOf = sharedBreakers(conditions, meters);

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { JoinedBytes } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import { createParser } from 'eventsource-parser';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint } from '../models-file.ts';
 import { anthropicInterface } from './anthropic.ts';
 import {
@@ -51,16 +51,8 @@ const idleConnectionMs = 10_000;
  * only the configured address, and no compression is requested, so that a small reply cannot fill the memory. Callers set time limits by
  * aborting calls.
  */
-export function createTransport(): Transport {
-  const agent = new Agent({
-    connections: null,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: idleConnectionMs,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs },
-  });
+export function createTransport(env: Environment): Transport {
+  const agent = createAgent(env);
   let closed: Promise<void> | undefined;
   return {
     modelOf: (endpoint, apiKey) => remoteModel(agent, endpoint, apiKey),
@@ -68,9 +60,31 @@ export function createTransport(): Transport {
   };
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Models on this machine are called directly, also where the environment names a proxy for everything else. */
+const thisMachine = ['localhost', '127.0.0.1', '[::1]'];
+
+function createAgent(env: Environment): Dispatcher {
+  const options = {
+    connections: null,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: idleConnectionMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectTimeoutMs },
+  };
+  const named = (name: string) => env[name.toLowerCase()] ?? env[name] ?? '';
+  const [httpProxy, httpsProxy, exceptions] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(named) as [string, string, string];
+  if (httpProxy === '' && httpsProxy === '') return new Agent(options);
+  const noProxy = exceptions.trim() === '*' ? '*' : [exceptions, ...thisMachine].join(',');
+  return new EnvHttpProxyAgent({ ...options, connectTimeout: connectTimeoutMs, httpProxy, httpsProxy, noProxy });
+}
+
 const interfaces = { 'openai-compatible': openaiInterface, anthropic: anthropicInterface };
 
-function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefined): RemoteModel {
+function remoteModel(agent: Dispatcher, endpoint: Endpoint, apiKey: string | undefined): RemoteModel {
   const model = interfaces[endpoint.provider](endpoint);
   const { origin, pathname } = new URL(endpoint.baseUrl + model.path);
   const headers = { 'content-type': 'application/json', 'user-agent': 'agent-service', ...model.headers(apiKey) };
@@ -150,7 +164,7 @@ function parseObject(text: string): JsonObject {
 }
 
 /** Sends a request by undici's dispatch, because a stream and an abort signal for each call cost as much as the call. */
-function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader, draft: OutputDraft): ModelCall {
+function send(agent: Dispatcher, options: Dispatcher.DispatchOptions, reader: BodyReader, draft: OutputDraft): ModelCall {
   const { promise: output, resolve, reject } = Promise.withResolvers<ModelOutput>();
   const failed = new JoinedBytes();
   let response: { status: number; headers: IncomingHttpHeaders } | undefined;
