@@ -240,6 +240,15 @@ async function silence(): Promise<{ server: Server; url: string }> {
 test('while the database is unavailable or silent an agent can be edited within the deadline of the call', async () => {
   const mine = tenant();
   await connect(mine);
+  const templates = createClient('agents', {
+    address: service.address,
+    as: 'templates',
+    config: { SERVICE_SECRET: ['a-service-secret-that-is-long-enough'] },
+  });
+  const caller = { organizationId: mine.organizationId, scopes: ['templates:write'] };
+  const activate = (templateId: string) =>
+    asCaller(caller, () => templates.activateTemplateAgent({ templateId, definition: body(), requiredTables: ['orders'] }));
+  await activate('tpl_1');
   const { server, url } = await silence();
   const sealed = createCipher(new Map([[1, Buffer.from(encryptionKeys.slice(2), 'base64')]])).encrypt(
     JSON.stringify({ url, ca: '' }),
@@ -248,16 +257,8 @@ test('while the database is unavailable or silent an agent can be edited within 
   await service.database.query('update data_sources set url_sealed = $1 where organization_id = $2', [sealed, mine.organizationId]);
   await createAgent(service.gateway, { dataScope: { tables: ['whatever'], readOnly: true } }, { organizationId: mine.organizationId });
   // Otherwise an agent of a template would be made for tables that may be missing.
-  const templates = createClient('agents', {
-    address: service.address,
-    as: 'templates',
-    config: { SERVICE_SECRET: ['a-service-secret-that-is-long-enough'] },
-  });
-  const caller = { organizationId: mine.organizationId, scopes: ['templates:write'] };
-  const activation = asCaller(caller, () =>
-    templates.activateTemplateAgent({ templateId: 'tpl_1', definition: body(), requiredTables: ['orders'] }),
-  );
-  expect(await codeOf(activation)).toBe('unavailable');
+  expect(await codeOf(activate('tpl_2'))).toBe('unavailable');
+  expect(await codeOf(activate('tpl_1'))).toBe('template_already_activated');
   templates.close();
   server.close();
 });

@@ -13,7 +13,8 @@ interface Activation {
   /** With the overrides. */
   readonly definition: AgentDefinition;
   readonly overrides: DefinitionChanges;
-  readonly missing: MissingTables;
+  /** Or why they are not known. */
+  readonly missing: MissingTables | ServiceError;
 }
 
 type ActivationRequest = Parameters<RpcOf<'agents', 'activateTemplateAgent'>['handle']>[0];
@@ -24,7 +25,8 @@ const maxAttempts = 5;
 export const activateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'activateTemplateAgent'> => ({
   allow: { ...services('templates'), scope: 'templates:write' },
   async handle(request, call) {
-    const missing = await findMissingTables(deps.sources, tenantOf(call), request.requiredTables);
+    // The refusal is thrown in the transaction, so that a repeated request gets its stored outcome first.
+    const missing = await findMissingTables(deps.sources, tenantOf(call), request.requiredTables).catch(ServiceError.from);
     const activation = { ...readRequest(request), missing };
     const response = await once(deps.store, call, async (transaction) => {
       const agent = await activate(deps, transaction, call, activation);
@@ -82,7 +84,9 @@ async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, 
   throw new ServiceError('unavailable', { cause: new Error('the agent of the template was created and deleted repeatedly') });
 }
 
-function requireNoMissingTables({ tables, reasons }: MissingTables): void {
+function requireNoMissingTables(missing: Activation['missing']): void {
+  if (missing instanceof ServiceError) throw missing;
+  const { tables, reasons } = missing;
   if (reasons.length === 0) return;
   throw new ServiceError('template_requirements_unmet', {
     message: `The connected data source lacks what this template needs: ${reasons.join('; ')}.`,
