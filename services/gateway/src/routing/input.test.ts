@@ -162,6 +162,12 @@ describe('Idempotency-Key', () => {
     expect(scopeOf('')).toBe(idempotencyKey('k', principal, 'POST', '/', {})?.scope);
   });
 
+  test('is that of a user in all sessions of the portal', () => {
+    const scopeOf = (credentialId: string) => idempotencyKey('k', { ...principal, credentialId }, 'POST', '/', {})?.scope;
+    expect(scopeOf('ses_1')).toBe(scopeOf('ses_2'));
+    expect(scopeOf('ses_1')).not.toBe(scopeOf('key_1'));
+  });
+
   test.each(['', 'ä', 'a\tb', 'x'.repeat(256)])('%j is refused', (header) => {
     expect(errorOf(() => idempotencyKey(header, principal, 'POST', '/', {}))?.param).toBe('Idempotency-Key');
     expect(idempotencyKey('x'.repeat(255), principal, 'POST', '/', {})?.scope).toContain('x'.repeat(255));

@@ -59,9 +59,11 @@ export function idempotencyKey(
       message: 'Idempotency-Key must have 1 to 255 printable ASCII characters.',
       param: 'Idempotency-Key',
     });
-  const { organizationId, environment, credentialId, tokenId } = principal;
+  const { organizationId, environment, credentialId, tokenId, userId } = principal;
+  // In the portal a user goes on in another session, under the keys of the one before.
+  const credential = tokenId || (credentialId.startsWith('ses_') ? userId : credentialId);
   return {
-    scope: [organizationId, environment, tokenId || credentialId, method, path, header].join(' '),
+    scope: [organizationId, environment, credential, method, path, header].join(' '),
     fingerprint: hash('sha256', canonicalJson(body), 'base64url'),
   };
 }
