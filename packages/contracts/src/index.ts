@@ -25,6 +25,7 @@ export { type ClientConfig, certificateFile, clientSettings, openIdConnectSettin
 export { type Client, type ServiceName, serviceNames } from './catalogue.ts';
 export { checkEnvironment, checkId, checkItems, checkTenant } from './checks.ts';
 export {
+  changedBefore,
   type ErrorCode,
   type ErrorType,
   errorCodes,

@@ -38,6 +38,9 @@ const limited = (message: string): CodeDefinition => ({ type: 'rate_limit', http
 export const overdueAnswerMessage =
   'The answer was not complete at its deadline. No credits were charged. Send the message again, or ask for less at once.';
 
+/** The sentence of a failed or cancelled answer about changes that it made before. */
+export const changedBefore = 'Business data had been changed before, and stays changed.';
+
 /** Every code that an HTTP answer can have. docs/errors.md lists the same codes for callers; a test compares the two. */
 export const publicErrorCodes = define({
   invalid_request: invalid('The request is not valid.'),

@@ -1,10 +1,17 @@
-import { type AnswerMessage, callDetached, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
+import {
+  type AnswerMessage,
+  callDetached,
+  changedBefore,
+  type PublicErrorCode,
+  publicErrorCodes,
+  type Tenant,
+} from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
 import { type ChargedRow, endUncharged, markUnusedHolds, removeReleased, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
-import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
+import { findChanges, findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 500;
 const maxAnswersOfAgent = 500;
@@ -35,6 +42,20 @@ const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   failure: { code: '', message: '' },
   attempt: null,
 });
+
+/** Says of business data that it was changed, or may have been, where no worker reports the end. A worker says so itself. */
+async function describeChanges(sql: Sql, ends: readonly UnchargedEnd[]): Promise<UnchargedEnd[]> {
+  const unreported = ends.filter(({ attempt }) => attempt === null);
+  const changes = byKey(unreported.length === 0 ? [] : await findChanges(sql, unreported));
+  return ends.map((end) => {
+    const known = end.attempt === null ? changes.get(nameOf(end)) : undefined;
+    if (!known) return end;
+    const sentence = known.isUnfinished ? publicErrorCodes.change_unfinished.message : changedBefore;
+    if (end.status === 'cancelled') return { ...end, content: `${end.content} ${sentence}` };
+    const message = `${end.failure.message} ${sentence}`;
+    return { ...end, ...toFailedEnd(end, known.isUnfinished ? failureOf('change_unfinished') : { ...end.failure, message }) };
+  });
+}
 
 export interface CancelOptions {
   readonly agentId: string;
@@ -130,15 +151,17 @@ export class EndAnswers {
   }
 
   async #endWithin(sql: Sql, ends: readonly UnchargedEnd[]): Promise<() => void> {
-    const rows = await endUncharged(sql, ends, this.#deps.now());
-    return () => this.#follow(rows, byKey(ends));
+    const described = await describeChanges(sql, ends);
+    const rows = await endUncharged(sql, described, this.#deps.now());
+    return () => this.#follow(rows, byKey(described));
   }
 
   async #run(ends: UnchargedEnd[]): Promise<(UnchargedRow | undefined)[]> {
     // A statement changes a row once: of two ends of one answer only the first runs.
     const first = byKey(firstOfEachKey(ends));
-    const rows = await endUncharged(this.#deps.store.sql, [...first.values()], this.#deps.now());
-    this.#follow(rows, first);
+    const described = await describeChanges(this.#deps.store.sql, [...first.values()]);
+    const rows = await endUncharged(this.#deps.store.sql, described, this.#deps.now());
+    this.#follow(rows, byKey(described));
     const rowOf = byKey(rows);
     return ends.map((end) => (first.get(nameOf(end)) === end ? rowOf.get(nameOf(end)) : undefined));
   }

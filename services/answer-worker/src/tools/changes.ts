@@ -1,5 +1,5 @@
 import { DataFailure, type ToolAnswer } from '@agent-service/business-data';
-import { ServiceError } from '@agent-service/contracts';
+import { changedBefore, ServiceError } from '@agent-service/contracts';
 import { changeOf, detailOf, keysOf } from './step-records.ts';
 import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 
@@ -77,7 +77,7 @@ export function createChanges(steps: Steps): Changes {
       if (unfinished > 0 && error.code !== 'change_unfinished') return new ServiceError('change_unfinished', { cause: error });
       if (changedSteps === 0 || error.code === 'change_unfinished') return error;
       return new ServiceError(error.code, {
-        message: `${error.message} Business data had been changed before, and stays changed.`,
+        message: `${error.message} ${changedBefore}`,
         cause: error.cause,
       });
     },

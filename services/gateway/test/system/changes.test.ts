@@ -43,9 +43,9 @@ const claimsOf = async () =>
 /** Counts in the database how often each row was changed. */
 async function countEdits(): Promise<void> {
   await world.sql(
-    `create table changes_made (id integer); create function count_edit() returns trigger language plpgsql security definer as
+    `create table if not exists changes_made (id integer); create or replace function count_edit() returns trigger language plpgsql security definer as
        $$ begin insert into public.changes_made values (new.id); return new; end $$;
-     create trigger count_edit after update on notes for each row execute function count_edit()`,
+     create or replace trigger count_edit after update on notes for each row execute function count_edit()`,
     business,
   );
 }
@@ -172,3 +172,19 @@ test('a worker that is killed during a change makes it at most once, and the ans
   // The second attempt does not even ask the model.
   expect(world.model.calls.length - calls).toBe(2);
 }, 90_000);
+
+test('a message that is repeated under its Idempotency-Key after a change and a failure gets the failure, and changes nothing', async () => {
+  await countEdits();
+  const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
+  world.model.follow((request) => (stepOf(request) === 0 ? { kind: 'tools', calls: [edit(2, 6)] } : { kind: 'failure', status: 401 }));
+  const ask = () =>
+    world.call(world.keys.live, 'POST', `/v1/agents/${agentId}/messages`, { message: 'Set it.' }, { 'idempotency-key': 'once' });
+  const [first, repeated] = [await ask(), await ask()];
+  for (const { status, json } of [first, repeated])
+    expect([status, json<{ error: { message: string } }>().error.message]).toEqual([
+      502,
+      expect.stringContaining('had been changed before'),
+    ]);
+  expect(repeated.headers['idempotent-replayed']).toBe('true');
+  expect(await timesEdited(2)).toBe(1);
+});

@@ -35,7 +35,7 @@ export interface DataWorld {
   /** Runs SQL as the server's administrator, in the system's database by default. */
   sql(text: string, database?: string): Promise<(string | null)[][]>;
   urlOf(database: string, user?: string, password?: string): string;
-  call(key: string, method: string, path: string, body?: object): Promise<ReceivedResponse>;
+  call(key: string, method: string, path: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<ReceivedResponse>;
   /** An active agent that may see these tables. */
   agent(tables: readonly string[], more?: { key?: string; readOnly?: boolean }): Promise<string>;
   ask(agentId: string, message: string, key?: string): Promise<ReceivedResponse>;
@@ -69,11 +69,11 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
       if (user !== undefined) [url.username, url.password] = [user, password];
       return url.href;
     },
-    call: (key, method, path, body) =>
+    call: (key, method, path, body, headers) =>
       send(system.url, {
         method,
         path,
-        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
         ...(body && { body: JSON.stringify(body) }),
       }),
     async agent(tables, { key = credentials.api_keys.live, readOnly = true } = {}) {

@@ -240,7 +240,8 @@ const uncharged = `
     from ended),
   freed_key as (
     delete from answer_keys key using ended e
-    where e.idempotency_scope <> '' and ${sameTenant('key', 'e')} and key.scope = e.idempotency_scope and key.answer_id = e.id),
+    where e.status = 'failed' and e.idempotency_scope <> '' and ${sameTenant('key', 'e')} and key.scope = e.idempotency_scope and key.answer_id = e.id
+      and not exists (select 1 from answer_steps step where ${sameTenant('step', 'e')} and step.answer_id = e.id)),
   counts as (
     select organization_id, environment, (count(*) filter (where previous_state = 'waiting'))::integer as waiting,
       (count(*) filter (where previous_state <> 'waiting'))::integer as in_flight
@@ -269,7 +270,10 @@ const uncharged = `
   })}
   from ended e join lines line on ${sameTenant('line', 'e')} join counts on ${sameTenant('counts', 'e')}`;
 
-/** Ends answers without a charge and leaves their holds to be released. Returns those that this call ended. */
+/**
+ * Ends answers without a charge and leaves their holds to be released. Returns those that this call ended. A failed answer frees its
+ * Idempotency-Key, unless it has begun a change of business data: a repeat would make that again.
+ */
 export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
   sql<UnchargedRow>(uncharged, [toJson(unchargedColumns, ends), now]);
 

@@ -68,7 +68,7 @@ export const AnswerLineEntity = defineEntity({
   },
 });
 
-/** The answer that an Idempotency-Key names. A failed or cancelled answer frees its key. */
+/** The answer that an Idempotency-Key names. A failed answer that has begun no change of business data frees its key. */
 export const AnswerKeyEntity = defineEntity({
   name: 'AnswerKey',
   tableName: 'answer_keys',
