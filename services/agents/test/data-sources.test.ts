@@ -257,8 +257,7 @@ test('while the database is unavailable or silent an agent can be edited within 
   await service.database.query('update data_sources set url_sealed = $1 where organization_id = $2', [sealed, mine.organizationId]);
   await createAgent(service.gateway, { dataScope: { tables: ['whatever'], readOnly: true } }, { organizationId: mine.organizationId });
   // Otherwise an agent of a template would be made for tables that may be missing.
-  expect(await codeOf(activate('tpl_2'))).toBe('unavailable');
-  expect(await codeOf(activate('tpl_1'))).toBe('template_already_activated');
+  expect([await codeOf(activate('tpl_2')), await codeOf(activate('tpl_1'))]).toEqual(['unavailable', 'template_already_activated']);
   templates.close();
   server.close();
 });

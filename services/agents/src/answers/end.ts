@@ -10,8 +10,16 @@ import type { Sql } from '@agent-service/store';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
-import { type ChargedRow, endUncharged, markUnusedHolds, removeReleased, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
-import { findChanges, findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
+import {
+  type ChargedRow,
+  endUncharged,
+  findChanges,
+  markUnusedHolds,
+  removeReleased,
+  type UnchargedEnd,
+  type UnchargedRow,
+} from './store/end.ts';
+import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 500;
 const maxAnswersOfAgent = 500;

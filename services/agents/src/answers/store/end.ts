@@ -277,6 +277,23 @@ const uncharged = `
 export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
   sql<UnchargedRow>(uncharged, [toJson(unchargedColumns, ends), now]);
 
+/** The changes of business data that an answer has claimed and that were not undone. */
+interface ClaimedChanges extends AnswerKey {
+  readonly isUnfinished: boolean;
+}
+
+const claimedChanges = `
+  with ${itemsByKey(keyColumns)}
+  select i.organization_id as "organizationId", i.environment, i.id, change.unfinished as "isUnfinished"
+  from items i cross join lateral (
+    select bool_or(step.finished_at is null) as unfinished from answer_steps step
+    where ${sameTenant('step', 'i')} and step.answer_id = i.id) change
+  where change.unfinished is not null`;
+
+/** The changes of those answers that have claimed any. */
+export const findChanges = (sql: Sql, keys: readonly AnswerKey[]): Promise<ClaimedChanges[]> =>
+  sql<ClaimedChanges>(claimedChanges, [toJson(keyColumns, keys)]);
+
 /** The end of an answer that is settled. */
 export interface ChargedEnd extends AnswerKey {
   readonly createdAt: number;
@@ -375,4 +392,4 @@ export async function removeReleased(sql: Sql, keys: readonly AnswerKey[], now: 
   await sql(releasedHolds, [toJson(keyColumns, keys), now]);
 }
 
-export const endStatements = { uncharged, charged, unusedHolds, dueReleases, releasedHolds };
+export const endStatements = { uncharged, claimedChanges, charged, unusedHolds, dueReleases, releasedHolds };

@@ -6,7 +6,6 @@ import {
   assistantMessage,
   items,
   itemsByKey,
-  keyColumns,
   milliseconds,
   readingColumns,
   sameKey,
@@ -90,23 +89,6 @@ const pendingOfAgent = `
 export const findPendingOfAgent = (sql: Sql, { organizationId, environment }: Tenant, agentId: string, limit: number) =>
   sql<AnswerKey>(pendingOfAgent, [organizationId, environment, agentId, limit]);
 
-/** The changes of business data that an answer has claimed and that were not undone. */
-interface ClaimedChanges extends AnswerKey {
-  readonly isUnfinished: boolean;
-}
-
-const claimedChanges = `
-  with ${itemsByKey(keyColumns)}
-  select i.organization_id as "organizationId", i.environment, i.id, change.unfinished as "isUnfinished"
-  from items i cross join lateral (
-    select bool_or(step.finished_at is null) as unfinished from answer_steps step
-    where ${sameTenant('step', 'i')} and step.answer_id = i.id) change
-  where change.unfinished is not null`;
-
-/** The changes of those answers that have claimed any. */
-export const findChanges = (sql: Sql, keys: readonly AnswerKey[]): Promise<ClaimedChanges[]> =>
-  sql<ClaimedChanges>(claimedChanges, [toJson(keyColumns, keys)]);
-
 const counts = `select coalesce(sum(waiting), 0)::integer as waiting, coalesce(sum(in_flight), 0)::integer as "inFlight" from answer_lines`;
 
 /** The numbers of waiting and in-flight answers of all tenants. */
@@ -161,4 +143,4 @@ export async function selectOfDeleted<Answer extends Omit<ConversationKey, 'n'>>
   return rows.map(({ n }) => answers[n] as Answer);
 }
 
-export const readStatements = { read, records, pendingOfAgent, claimedChanges, counts, deletedConversations };
+export const readStatements = { read, records, pendingOfAgent, counts, deletedConversations };
