@@ -56,7 +56,7 @@ async function describeChanges(sql: Sql, ends: readonly UnchargedEnd[]): Promise
   const unreported = ends.filter(({ attempt }) => attempt === null);
   const changes = byKey(unreported.length === 0 ? [] : await findChanges(sql, unreported));
   return ends.map((end) => {
-    const known = end.attempt === null ? changes.get(nameOf(end)) : undefined;
+    const known = changes.get(nameOf(end));
     if (!known) return end;
     const sentence = known.isUnfinished ? publicErrorCodes.change_unfinished.message : changedBefore;
     if (end.status === 'cancelled') return { ...end, content: `${end.content} ${sentence}` };
@@ -159,17 +159,20 @@ export class EndAnswers {
   }
 
   async #endWithin(sql: Sql, ends: readonly UnchargedEnd[]): Promise<() => void> {
+    const { rows, described } = await this.#describeAndEnd(sql, ends);
+    return () => this.#follow(rows, described);
+  }
+
+  async #describeAndEnd(sql: Sql, ends: readonly UnchargedEnd[]) {
     const described = await describeChanges(sql, ends);
-    const rows = await endUncharged(sql, described, this.#deps.now());
-    return () => this.#follow(rows, byKey(described));
+    return { rows: await endUncharged(sql, described, this.#deps.now()), described: byKey(described) };
   }
 
   async #run(ends: UnchargedEnd[]): Promise<(UnchargedRow | undefined)[]> {
     // A statement changes a row once: of two ends of one answer only the first runs.
     const first = byKey(firstOfEachKey(ends));
-    const described = await describeChanges(this.#deps.store.sql, [...first.values()]);
-    const rows = await endUncharged(this.#deps.store.sql, described, this.#deps.now());
-    this.#follow(rows, byKey(described));
+    const { rows, described } = await this.#describeAndEnd(this.#deps.store.sql, [...first.values()]);
+    this.#follow(rows, described);
     const rowOf = byKey(rows);
     return ends.map((end) => (first.get(nameOf(end)) === end ? rowOf.get(nameOf(end)) : undefined));
   }
