@@ -1,5 +1,4 @@
 import { catalogReply } from './answer/catalog.ts';
-import { checkCurrencies } from './answer/check-currencies.ts';
 import { absentAssumed, describeIntent, keysAssumed, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
 import { explainChange } from './answer/explain.ts';
@@ -13,10 +12,11 @@ import {
   type Reply,
   type Result,
 } from './answer/presentation.ts';
-import { statementOf } from './answer/statement.ts';
+import { groupedBy, statementOf } from './answer/statement.ts';
 import { columnTitle } from './conditions/conditions.ts';
 import type { Intent } from './meaning/intent.ts';
 import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
+import { currenciesBeside, mixedCurrencies } from './question/currencies.ts';
 import { type Context, type Interpretation, interpret, isUnderstoodAlone, maxLength, maxWords, withContext } from './question/interpret.ts';
 import { withKeysByName } from './schema/schema.ts';
 import { type Value, valueIndexOf } from './schema/value-index.ts';
@@ -103,6 +103,27 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   const mixed = await checkCurrencies(context.intent, vocabulary, data);
   if (typeof mixed === 'object') return unreadable(mixed);
   return mixed === undefined ? await answer(context, meaning, { question, data, vocabulary }) : explained(mixed);
+}
+
+/** As `mixedCurrencies`; where the index has only a sample of the currencies, those of the rows that count are read. */
+async function checkCurrencies(intent: Intent, vocabulary: Vocabulary, data: Data): Promise<Unreadable | string | undefined> {
+  const beside = currenciesBeside(intent, vocabulary);
+  if (!beside || beside.isSeparate || beside.isWhole || beside.listed.length > 1) return mixedCurrencies(beside);
+  const { table, column } = beside;
+  const rows: Intent = {
+    ...groupedBy(intent, table, column.name, undefined),
+    shape: 'figure',
+    operation: 'count',
+    quantity: undefined,
+    distinct: undefined,
+    share: false,
+    rate: undefined,
+    having: undefined,
+    ofGroups: undefined,
+  };
+  const result = await data.prepare(statementOf(rows, vocabulary.schema).sql);
+  if ('error' in result) return result;
+  return mixedCurrencies({ ...beside, listed: result.rows.flatMap(([currency]) => currency ?? []) });
 }
 
 const tooLong = `The question is too long: I take at most ${maxWords} words and ${maxLength.toLocaleString('en')} characters into account`;

@@ -85,7 +85,7 @@ const notVoid = (table: Table): readonly StatusTest[] => {
   return status ? without(`${table.name}.${status.name}`, [...voided, ...cancelled, 'draft'], 'ones') : [];
 };
 
-/** Where the paid part is empty, nothing was paid yet, unless the day of payment or the status says that all was. */
+/** An empty paid part means that nothing was paid yet, unless the day of payment or the status says that all was. */
 function paidSoFar(table: Table, amount: Column, part: Column): string {
   const [paid, status] = [paidDate(table), statusColumn(table)];
   const marks = [
