@@ -35,13 +35,18 @@ export function createMonths(store: Store): Months {
   };
 }
 
-/** The first month whose events can be sent: that of an earlier one could be dropped before the schedule of a new delivery is over. */
-export const firstSendableMonth = (now: number): string => startOfMonth(monthOf(now - deliveriesRetainedMs)).slice(0, 10);
+/** The first month whose deliveries are listed and whose events are sent: those of an earlier one could be dropped before the last retry. */
+const firstMonth = (now: number): number => monthOf(now - deliveriesRetainedMs);
+
+/** As it stands beside events. */
+const nameOfPartition = (month: number): string => startOfMonth(month).slice(0, 10);
+
+export const firstSendableMonth = (now: number): string => nameOfPartition(firstMonth(now));
 
 /** The month of an event's partition; undefined for an event that is too old to be sent, or dated too far ahead. */
 export function monthOfEvent(createdAt: string, now: number): string | undefined {
   const month = monthOf(new Date(createdAt).getTime());
-  return month >= monthOf(now - deliveriesRetainedMs) && month <= monthOf(now) + 1 ? startOfMonth(month).slice(0, 10) : undefined;
+  return month >= firstMonth(now) && month <= monthOf(now) + 1 ? nameOfPartition(month) : undefined;
 }
 
 /** The key of a month in a webhook's counts. */
@@ -49,5 +54,5 @@ export const nameOfMonth = (time: number): string => new Date(time).toISOString(
 
 /** The first month whose deliveries are listed, as its name and its first instant. */
 export function firstListedMonth(now: number): { readonly name: string; readonly start: string } {
-  return { name: nameOfMonth(now - deliveriesRetainedMs), start: startOfMonth(monthOf(now - deliveriesRetainedMs)) };
+  return { name: nameOfMonth(now - deliveriesRetainedMs), start: startOfMonth(firstMonth(now)) };
 }
