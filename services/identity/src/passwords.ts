@@ -54,14 +54,14 @@ export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Password
       return formatPassword(parameters, await compute(input, parameters));
     },
     async matching(input, users) {
-      const candidates = new Map<string, PasswordParameters>();
+      const stored = new Map<string, PasswordParameters>();
       for (const { hash } of users) {
         const parsed = hash === null ? undefined : parseParameters(hash);
-        if (parsed && candidates.size < maxParameters) candidates.set(parsed.text, parsed.parameters);
+        if (parsed && stored.size < maxParameters) stored.set(parsed.text, parsed.parameters);
       }
-      if (candidates.size === 0) candidates.set('', parametersFor(saltKey, input.email));
+      const candidates = stored.size > 0 ? stored.values() : [parametersFor(saltKey, input.email)];
       const computed: string[] = [];
-      for (const parameters of candidates.values()) computed.push(formatPassword(parameters, await compute(input, parameters)));
+      for (const parameters of candidates) computed.push(formatPassword(parameters, await compute(input, parameters)));
       return users.filter(({ hash }) => hash !== null && computed.some((text) => isSameText(text, hash)));
     },
     isCurrent: (hash, email) => parseParameters(hash)?.text === formatParameters(parametersFor(saltKey, email)),

@@ -98,7 +98,7 @@ interface Observer {
 
 const abandonedStatus = 499;
 
-const usualMethods = new Set<string | undefined>(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** For metrics and spans: a caller may send any of Node's 35 methods to any path, and each pair would be another series. */
 const nameOfMethod = ({ method = '' }: Exchange['request']): string => (usualMethods.has(method) ? method : '_OTHER');

@@ -42,8 +42,8 @@ export function createStarts(agents: Agents, logger: Logger): (start: Start) => 
     const now = performance.now();
     const items = starts.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
     const allCallers = abortedWithAll(starts);
-    // A batch mixes requests: callers, keys and traces travel in its items.
     for (const start of starts) sent.add(start);
+    // A batch mixes requests: callers, keys and traces travel in its items.
     const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: allCallers.signal };
     try {
       const { results } = await withCall(context, () => agents.startAnswer({ items }));
@@ -86,10 +86,9 @@ export function createStarts(agents: Agents, logger: Logger): (start: Start) => 
 const createCancel =
   (agents: Agents, logger: Logger) =>
   async (
-    { item, call: { requestId, principal } }: Start,
+    { item: { agentId, answerId: messageId }, call: { requestId, principal } }: Start,
     { preventAcceptance }: { readonly preventAcceptance: boolean },
   ): Promise<void> => {
-    const [agentId, messageId] = [item.agentId, item.answerId];
     try {
       await withCall({ requestId, principal, expiresAt: performance.now() + cancelLimitMs }, () =>
         agents.cancelAnswer({ agentId, messageId, preventAcceptance }),

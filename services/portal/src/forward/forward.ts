@@ -150,7 +150,6 @@ interface ForwardedRequest {
 }
 
 interface GatewayReply extends Dispatcher.ResponseData {
-  readonly abort: AbortController;
   /** Stops watching the browser's connection. */
   readonly unwatch: () => void;
 }
@@ -178,7 +177,7 @@ async function send(
   const limits = { headersTimeout, bodyTimeout: quietLimitMs, signal: abort.signal };
   try {
     const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits });
-    return Object.assign(reply, { abort, unwatch });
+    return Object.assign(reply, { unwatch });
   } catch (cause) {
     unwatch();
     throw new ServiceError(abort.signal.aborted ? 'cancelled' : 'unavailable', { cause });
