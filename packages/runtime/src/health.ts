@@ -17,7 +17,8 @@ export interface Health {
   /** Call it when the process has started. */
   markReady(): void;
   markStopping(): void;
-  report(): Promise<HealthReport>;
+  /** With `toleratedMs` checks that have not failed for so long leave the process ready; the report still names them. */
+  report(toleratedMs?: number): Promise<HealthReport>;
 }
 
 /** A process is ready between its start and its stop while every check passes. The log names the checks that fail in an outage. */
@@ -49,11 +50,13 @@ export function createHealth(logger: Pick<Logger, 'warn' | 'info'>, now = () => 
     addCheck: (name, check) => void checks.set(name, check),
     markReady: () => void (state = 'ready'),
     markStopping: () => void (state = 'stopping'),
-    async report() {
+    async report(toleratedMs = 0) {
       if (state !== 'ready') return { ready: false, faults: { process: state } };
       // Probes that arrive during a check share its result, so that probing cannot become load.
       running ??= runChecks().finally(() => (running = undefined));
-      return running;
+      const report = await running;
+      const isTolerated = unreadySince !== undefined && now() - unreadySince < toleratedMs;
+      return isTolerated ? { ...report, ready: true } : report;
     },
   };
 }

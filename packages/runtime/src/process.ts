@@ -130,11 +130,13 @@ function createOpsServer(health: Health, metrics: Metrics): Server {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, health: Health, metrics: Metrics): Promise<void> {
-  switch (request.url?.split('?')[0]) {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://ops');
+  switch (pathname) {
     case '/livez':
       return send(response, 200, 'application/json', '{"status":"alive"}');
     case '/readyz': {
-      const report = await health.report();
+      const toleratedMs = Number(searchParams.get('tolerated-seconds')) * 1_000;
+      const report = await health.report(toleratedMs);
       return send(response, report.ready ? 200 : 503, 'application/json', JSON.stringify(report));
     }
     case '/metrics':

@@ -41,6 +41,12 @@ test('the process is ready if every check passes, names the failed check, and ru
   isFailing = true;
   expect(await ready()).toEqual({ status: 503, text: '{"ready":false,"faults":{"database":"is away"}}' });
   expect(await metrics()).toContain('process_ready{service="test"} 0\n');
+  expect(await get(running.opsPort, '/readyz?tolerated-seconds=60')).toEqual({
+    status: 200,
+    text: '{"ready":true,"faults":{"database":"is away"}}',
+  });
+  for (const value of ['', '0', '-60', 'long'])
+    expect(await get(running.opsPort, `/readyz?tolerated-seconds=${value}`)).toMatchObject({ status: 503 });
   expect((await get(running.opsPort, '/livez')).status).toBe(200);
   checks = 0;
   await Promise.all(Array.from({ length: 20 }, () => running.health.report()));
@@ -65,6 +71,32 @@ test('the log names the checks that make a process unready, once for each outage
     now += 1_000;
   }
   expect(events).toEqual([{ event: 'unready', faults: { database: 'is away' } }, { event: 'ready' }]);
+});
+
+test('checks that fail for less than the tolerated time in one piece leave a started process ready', async () => {
+  let now = 0;
+  const health = createHealth({ warn: () => undefined, info: () => undefined }, () => now);
+  let fault: string | undefined = 'is away';
+  health.addCheck('database', async () => {
+    if (fault) throw new Error(fault);
+  });
+  const isReadyAt = async (ms: number) => {
+    now = ms;
+    return (await health.report(15_000)).ready;
+  };
+  expect(await isReadyAt(0)).toBe(false);
+  health.markReady();
+  expect(await isReadyAt(1_000)).toBe(true);
+  expect(await isReadyAt(15_999)).toBe(true);
+  expect(await isReadyAt(16_000)).toBe(false);
+  fault = undefined;
+  expect(await isReadyAt(17_000)).toBe(true);
+  fault = 'is away again';
+  expect(await isReadyAt(18_000)).toBe(true);
+  expect(await isReadyAt(33_000)).toBe(false);
+  fault = undefined;
+  health.markStopping();
+  expect(await isReadyAt(34_000)).toBe(false);
 });
 
 test('the process serves its metrics', async () => {
