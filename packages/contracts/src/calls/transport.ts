@@ -19,8 +19,8 @@ const reconnect: ChannelOptions = {
   'grpc.max_reconnect_backoff_ms': 500,
 };
 
-/** For the connection to one replica. Which replica, and whether another, is decided above it. */
-export const channelOptions: ChannelOptions = { ...keepalive, ...reconnect, 'grpc.enable_retries': 0 };
+/** For the connection to one replica. Which replica, and whether another, is decided above it. Proxies of the environment are for other hosts than ours. */
+export const channelOptions: ChannelOptions = { ...keepalive, ...reconnect, 'grpc.enable_retries': 0, 'grpc.enable_http_proxy': 0 };
 
 /** A server pings each client every 60 s, and closes a connection that has not answered for 10 s. */
 export const serverOptions: ChannelOptions = {
