@@ -1,13 +1,23 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { nodeOptions } from '@agent-service/runtime/config';
-import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder, until } from '@agent-service/testkit';
+import {
+  machineEnvironment,
+  mainFileOf,
+  type OwnPostgres,
+  ownPostgres,
+  type TestDatabase,
+  testDatabase,
+  testFolder,
+  until,
+} from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../src/host/environment.ts';
 import { catalogue } from '../src/system/catalogue.ts';
@@ -170,6 +180,52 @@ describe('setup and migrate', () => {
       env: { ...machineEnvironment, DATABASE_ADMIN_URL: database.url, ...Object.fromEntries(passwords) },
     });
     expect(stdout).toContain('identity: up to date');
+  });
+});
+
+describe('on a database that another system uses', () => {
+  let server: OwnPostgres;
+  let folder: string;
+  let session: Client;
+  const setup = (name: string) => {
+    const [dataDir, configDir] = [join(folder, name), join(folder, `${name}-config`)];
+    mkdirSync(dataDir, { recursive: true });
+    return run(process.execPath, [program('setup')], { env: { DATA_DIR: dataDir, CONFIG_DIR: configDir, DATABASE_URL: server.url } });
+  };
+  const migrate = (settings: Readonly<Record<string, string>>) => {
+    const roles = ['IDENTITY', 'IDENTITY_RUNTIME', 'CREDITS', 'AGENTS', 'WEBHOOKS'];
+    const passwords = Object.fromEntries(roles.map((role) => [`DATABASE_PASSWORD_${role}`, 'another-password']));
+    return run(process.execPath, [program('migrate')], {
+      env: { ...machineEnvironment, DATABASE_ADMIN_URL: server.url, ...passwords, ...settings },
+    });
+  };
+  const isRefused = { stderr: expect.stringContaining('another system runs on this database, with other secrets') };
+
+  beforeAll(async () => {
+    const withPasswords = (cluster: string) => writeFileSync(join(cluster, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+    [server, folder] = await Promise.all([ownPostgres({ beforeStart: withPasswords }), testFolder()]);
+    await setup('first');
+    const { DATABASE_URL } = parseEnv(readFileSync(join(folder, 'first-config', 'identity', 'settings.env'), 'utf8'));
+    session = new Client({ connectionString: DATABASE_URL });
+    await session.connect();
+  });
+
+  afterAll(() => server.remove());
+
+  test('the first setup and the migration of a new installation are refused, however often they run, and others are not', async () => {
+    for (const _ of ['once', 'again']) await expect(setup('second')).rejects.toMatchObject(isRefused);
+    await expect(migrate({ NEW_INSTALLATION: 'true' })).rejects.toMatchObject(isRefused);
+    // A changed password, while processes have connections with the former one.
+    const file = join(folder, 'first', 'secrets.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), DATABASE_PASSWORD_IDENTITY_RUNTIME: 'changed' }));
+    await setup('first');
+    expect((await migrate({})).stdout).toContain('identity: applied 0001');
+  });
+
+  test('they run when its sessions have ended', async () => {
+    await session.end();
+    await setup('second');
+    expect((await migrate({ NEW_INSTALLATION: 'true' })).stdout).toContain('identity: up to date');
   });
 });
 

@@ -7,7 +7,7 @@ import { runTask } from '@agent-service/runtime/run-process';
 import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { environment, ownBuild, repositoryRoot } from '../host/environment.ts';
-import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts';
+import { provisionGivenDatabase, refuseOtherSystem, runtimeRoleName } from '../system/provision.ts';
 import { settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
 
@@ -16,6 +16,8 @@ const optionalUrl = databaseUrl().optional();
 /** Either the administrator's URL with a password for each role, from which roles and schemas are made, or a URL for each service. */
 const settings = z.object({
   DATABASE_ADMIN_URL: optionalUrl,
+  /** No process of this system runs yet, so that sessions with other passwords are those of another system. */
+  NEW_INSTALLATION: setting.flag(false),
   ...Object.fromEntries(
     databaseOwners.flatMap((service) => [
       [`${settingName(service)}_DATABASE_URL`, optionalUrl],
@@ -27,6 +29,8 @@ const settings = z.object({
   ),
 });
 
+type Config = Readonly<Record<string, string | undefined>>;
+
 interface MigrationUrls {
   readonly urls: Readonly<Record<string, string>>;
   readonly ownerUrls: Readonly<Record<string, string>>;
@@ -34,20 +38,22 @@ interface MigrationUrls {
 
 /** Migrates the schemas of all services, before the processes of a new version start. */
 await runTask('migrate', async (env) => {
-  const config = readConfig(settings, env) as Readonly<Record<string, string | undefined>>;
-  const { urls, ownerUrls } = config['DATABASE_ADMIN_URL'] ? await provision(config['DATABASE_ADMIN_URL'], config) : await readUrls(config);
+  const { NEW_INSTALLATION: isNew, DATABASE_ADMIN_URL: adminUrl, ...config } = readConfig(settings, env);
+  const { urls, ownerUrls } = adminUrl === undefined ? await readUrls(config) : await provision(adminUrl, isNew, config);
   const outcomes = await Promise.allSettled(databaseOwners.map((service) => migrate(service, urls[service], ownerUrls[service])));
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
   if (failures.length > 0) throw new OperatorFault(failures.map(({ message }) => message).join('; '));
 });
 
-async function provision(adminUrl: string, config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
+async function provision(adminUrl: string, isNew: boolean, config: Config): Promise<MigrationUrls> {
   await waitForDatabase(adminUrl);
   const password = (role: string) => requireSetting(config, passwordName(role));
-  return await provisionGivenDatabase(adminUrl, { services: databaseOwners, runtimeRoles, password });
+  const options = { services: databaseOwners, runtimeRoles, password };
+  if (isNew) await refuseOtherSystem(adminUrl, options);
+  return await provisionGivenDatabase(adminUrl, options);
 }
 
-async function readUrls(config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
+async function readUrls(config: Config): Promise<MigrationUrls> {
   const urls = Object.fromEntries(
     databaseOwners.map((service) => [service, requireSetting(config, `${settingName(service)}_DATABASE_URL`)]),
   );
@@ -61,7 +67,7 @@ function passwordName(role: string): string {
   return `DATABASE_PASSWORD_${settingName(role)}`;
 }
 
-function requireSetting(config: Readonly<Record<string, string | undefined>>, name: string): string {
+function requireSetting(config: Config, name: string): string {
   const value = config[name];
   if (value === undefined) throw new OperatorFault(`Set ${name}, or DATABASE_ADMIN_URL with a password for each role.`);
   return value;

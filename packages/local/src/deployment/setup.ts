@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
@@ -7,8 +8,8 @@ import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { writeFileAtomically } from '../host/files.ts';
 import { type CatalogueEntry, catalogue } from '../system/catalogue.ts';
-import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts';
-import { loadSecrets, type Secrets, settingName } from '../system/secrets.ts';
+import { provisionGivenDatabase, refuseOtherSystem, runtimeRoleName } from '../system/provision.ts';
+import { hasSecrets, loadSecrets, type Secrets, settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
 
 const settings = z.object({
@@ -25,6 +26,9 @@ const settings = z.object({
 await runTask('setup', async (env) => {
   const { DATA_DIR, CONFIG_DIR, DATABASE_URL } = readConfig(settings, env);
   await waitForDatabase(DATABASE_URL);
+  // Before secrets are stored, so that a repeated run is refused as well. Later the sessions of this system may have former passwords.
+  if (!hasSecrets(DATA_DIR))
+    await refuseOtherSystem(DATABASE_URL, { services: databaseOwners, runtimeRoles, password: () => randomUUID() });
   const secrets = loadSecrets(DATA_DIR, [...databaseOwners, ...runtimeRoles.map(runtimeRoleName)], env);
   const { urls, ownerUrls, note } = await provisionGivenDatabase(DATABASE_URL, {
     services: databaseOwners,

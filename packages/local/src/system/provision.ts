@@ -92,7 +92,7 @@ export async function refuseOtherSystem(url: string, options: ProvisionOptions):
     );
     if (isOurs) continue;
     throw new OperatorFault(
-      `DATABASE_URL: another system runs on this database, with other secrets than those of this DATA_DIR ("${role}" has sessions). Stop it, start with its DATA_DIR, or name a database of this system's own.`,
+      `DATABASE_URL: another system runs on this database, with other secrets than this one ("${role}" has sessions). Stop it, start with its secrets (its DATA_DIR or Secret), or name a database of this system's own.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJson, readJsonIfWhole, writeJson } from '../host/files.ts';
@@ -30,9 +31,14 @@ export interface Secrets {
   readonly databasePassword: (service: string) => string;
 }
 
+const fileOf = (dataDir: string) => join(dataDir, 'secrets.json');
+
+/** False before the first start with this DATA_DIR. */
+export const hasSecrets = (dataDir: string): boolean => existsSync(fileOf(dataDir));
+
 /** The secrets of this DATA_DIR: each is made when it is first needed, and stored. A secret in the environment takes precedence and is not stored. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
-  const file = join(dataDir, 'secrets.json');
+  const file = fileOf(dataDir);
   const known = readJson(file, secretsSchema, remedy) ?? {};
   const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
   const secrets = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
