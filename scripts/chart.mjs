@@ -95,11 +95,10 @@ if (spawnSync(helm, ['version']).status !== 0) {
   process.exit(2);
 }
 const examples = readdirSync(join(chart, 'examples')).map((name) => ['-f', join(chart, 'examples', name)]);
-const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, [])]);
+// A release that exists runs its migrations as a hook.
+const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, []), ...render(values, ['--is-upgrade'])]);
 // A name that YAML reads as a number.
 findings.push(...render([], ['--set', 'fullnameOverride=agents'], undefined, '123'));
-// A release that exists runs its migrations as a hook.
-findings.push(...render([], ['--is-upgrade']));
 for (const values of accepted) findings.push(...render(['--values', '-'], [], JSON.stringify(values)));
 findings.push(...refused.flatMap((parameters) => refusal(...parameters)));
 findings.push(...rotated.flatMap((parameters) => upgradeOver(...parameters)));
@@ -161,6 +160,7 @@ function render(values, options, input, release) {
       ...findingsOf(manifest, namesUser),
       ...orderFindings(manifest, manifests),
       ...policyFindings(manifest, manifests),
+      ...migrationFindings(manifest, manifests),
       ...placementFindings(manifest, required),
       ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
     ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
@@ -210,6 +210,28 @@ function policyFindings(manifest, manifests) {
   return variables
     .filter(({ name, value }) => portsOutside[name] && !isOpen(portsOutside[name](value)))
     .map(({ name, value }) => `its network policy does not let it out to ${name}=${value}`);
+}
+
+/**
+ * The migration of an upgrade runs before the policies of its revision are there, but those of hooks with a lower weight. That of an
+ * installation refuses a database that another system uses; in an upgrade, processes may have former passwords.
+ */
+function migrationFindings(manifest, manifests) {
+  if (manifest.kind !== 'Job') return [];
+  const { labels } = manifest.spec.template.metadata;
+  const isOfHook = ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-upgrade';
+  const weight = ({ metadata }) => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
+  const isSelected = ({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([name, value]) => labels[name] === value);
+  const ways = (policies) => policies.flatMap(({ spec }) => spec.egress ?? []);
+  const policies = manifests.filter((each) => each.kind === 'NetworkPolicy' && isSelected(each));
+  const open = ways(policies.filter((each) => isOfHook(each) && weight(each) < weight(manifest)));
+  const closed = isOfHook(manifest) ? ways(policies).filter((way) => !open.some((each) => isDeepStrictEqual(each, way))) : [];
+  const names = podOf(manifest).containers[0].env.map(({ name }) => name);
+  const isWrong = names.includes('DATABASE_ADMIN_URL') && names.includes('NEW_INSTALLATION') === isOfHook(manifest);
+  return [
+    ...closed.map((way) => `no policy of a hook before it has the way ${JSON.stringify(way)}`),
+    ...(isWrong ? ['NEW_INSTALLATION is for installations only'] : []),
+  ];
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */

@@ -173,6 +173,11 @@ securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 {{- include "as.trustedVariable" . }}
 {{- end }}
 
+{{/* The way of a NetworkPolicy to name servers. Those of OpenShift are pods that listen on 5353, and a policy sees the port of the pod. */}}
+{{- define "as.toNames" -}}
+- ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }, { port: 5353, protocol: UDP }, { port: 5353, protocol: TCP }]
+{{- end }}
+
 {{/* The way of a NetworkPolicy to the database, and to the pooler before it. */}}
 {{- define "as.toDatabase" -}}
 {{- $outside := list }}
