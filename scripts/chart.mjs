@@ -83,10 +83,10 @@ const accepted = [
   },
 ];
 
-/** The ports of other addresses than those of the release. */
-const portsOutside = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: (url) => Number(new URL(url).port || (url.startsWith('https:') ? 443 : 80)),
-  DATABASE_POOLER: (address) => Number(address.split(':').at(-1)),
+/** Other addresses than those of the release. */
+const addressesOutside = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: (url) => new URL(url),
+  DATABASE_POOLER: (address) => new URL(`tcp://${address}`),
 };
 
 const helm = process.env.HELM ?? 'helm';
@@ -206,10 +206,21 @@ function placementFindings(manifest, { defaults = {} }) {
 function policyFindings(manifest, manifests) {
   const variables = podOf(manifest)?.containers[0].env ?? [];
   const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === manifest.metadata.name);
-  const isOpen = (port) => policy.spec.egress.some(({ ports = [] }) => ports.some((each) => each.port === port));
+  const isOpen = ({ protocol, hostname, port }) => {
+    const number = Number(port) || (protocol === 'https:' ? 443 : 80);
+    return policy.spec.egress.some(({ ports = [], to }) => ports.some((each) => each.port === number) && hasNamespace(to, hostname));
+  };
   return variables
-    .filter(({ name, value }) => portsOutside[name] && !isOpen(portsOutside[name](value)))
+    .filter(({ name, value }) => addressesOutside[name] && !isOpen(addressesOutside[name](value)))
     .map(({ name, value }) => `its network policy does not let it out to ${name}=${value}`);
+}
+
+/** False for a Service of another namespace, as pgbouncer.databases, whose namespace is not named. */
+function hasNamespace(to, host) {
+  const [, namespace, ...rest] = host.split('.');
+  const isOutside = namespace === undefined || rest.length > 0;
+  const names = (to ?? []).map(({ namespaceSelector }) => namespaceSelector?.matchLabels?.['kubernetes.io/metadata.name']);
+  return to === undefined || isOutside || names.includes(namespace);
 }
 
 /**
