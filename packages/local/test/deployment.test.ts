@@ -21,6 +21,7 @@ import { Client } from 'pg';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../src/host/environment.ts';
 import { catalogue } from '../src/system/catalogue.ts';
+import { namesFor } from '../src/system/environment.ts';
 import { settingName } from '../src/system/secrets.ts';
 
 const run = promisify(execFile);
@@ -74,6 +75,7 @@ describe('docker-compose.yml', () => {
     const expected = [
       ...entry.settings.filter((each) => !each.startsWith('REDIS_')),
       ...entry.needs.map((each) => `${settingName(each)}_ADDRESS`),
+      ...namesFor(entry, []).filter((each) => /^[A-Z]+_PROXY$/.test(each)),
     ];
     expect(expected.filter((each) => !names.includes(each))).toEqual([]);
   });

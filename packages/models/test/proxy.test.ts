@@ -59,3 +59,7 @@ test.each(['models.invalid', '*'])('a model of NO_PROXY=%s is called directly', 
   expect(await answerOf('http://models.invalid/v1', { HTTP_PROXY: proxyUrl(), NO_PROXY: exceptions })).toBe('provider_error');
   expect(requested).toEqual([]);
 });
+
+test('an empty variable names no proxy', async () => {
+  expect(await answerOf(model.url, { HTTP_PROXY: '', HTTPS_PROXY: '', NO_PROXY: '' })).toBe('It went well.');
+});

@@ -20,7 +20,7 @@ export interface CatalogueEntry {
   readonly settings: readonly string[];
   /** Calls models: it gets the keys that MODELS_FILE names. */
   readonly models?: boolean;
-  /** Calls external addresses: it gets the operator's proxies. */
+  /** Calls external addresses through the operator's proxies, which it gets. Webhooks are delivered to checked addresses, without a proxy. */
   readonly outbound?: boolean;
   /** Calls the public API: it gets GATEWAY_URL. */
   readonly callsGateway?: boolean;
@@ -143,7 +143,6 @@ export const catalogue: readonly CatalogueEntry[] = [
     secrets: [],
     needs: ['webhooks'],
     settings: [...redis, 'WEBHOOK_ALLOWED_NETWORKS', 'WEBHOOK_CA_FILE', 'DELIVERY_JOBS_AT_ONCE'],
-    outbound: true,
     enabledBy: 'WEBHOOKS_ENABLED',
   },
   {
