@@ -30,10 +30,19 @@ export function createSql(client: Pick<PoolClient, 'query'>, nameOf: NameStateme
 
 /** Runs each statement on a connection of the pool, as a transaction of its own. After a failure by the statement's own fault the connection returns to the pool. */
 export const poolClient = (pool: Pool): Pick<PoolClient, 'query'> =>
+  ({ query: (query: QueryConfig | string, values?: unknown[]) => runOnPool(pool, toConfig(query, values)) }) as PoolClient;
+
+/** Waits this long for the result of each statement on the connection, in place of the connection's own limit. */
+export const withQueryTimeout = (client: PoolClient, query_timeout: number): Pick<PoolClient, 'query'> =>
   ({
-    query: (query: QueryConfig | string, values?: unknown[]) =>
-      runOnPool(pool, typeof query === 'string' ? { text: query, ...(values && { values }) } : query),
+    query(query: QueryConfig | string, values?: unknown[]) {
+      const limited = { ...toConfig(query, values), query_timeout };
+      return client.query(limited);
+    },
   }) as PoolClient;
+
+const toConfig = (query: QueryConfig | string, values: unknown[] | undefined): QueryConfig =>
+  typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
 
 /** No statement has run, so that a role which may not log in, or a database that accepts no connections, is as temporary as a server that is away. */
 export async function connect(pool: Pool): Promise<PoolClient> {

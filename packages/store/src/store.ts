@@ -27,6 +27,7 @@ import {
   throwIfUnreplicated,
   translateFailure,
   watchReplication,
+  withQueryTimeout,
 } from './sql.ts';
 
 /** Settings of every service with a database of its own. */
@@ -47,6 +48,8 @@ export type DatabaseConfig = z.output<typeof schema>;
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
+/** A client waits for so much longer than the server may work, so that the server ends a slow statement and the connection can be used again. */
+const replyMarginMs = 2_000;
 /** Shorter than the timeout of any caller. */
 const defaultLockLimitMs = 1_500;
 /** A frozen process keeps its locks no longer than other sessions wait for them. */
@@ -77,6 +80,8 @@ interface TransactionOptions {
    * ended the session. For calls that clients do not repeat: without it a pause of the process fails them.
    */
   readonly mayRepeat?: boolean;
+  /** How long a statement may take; for work that reads so much that the usual limit is too short. */
+  readonly statementLimitMs?: number;
 }
 
 interface StoreOptions {
@@ -125,7 +130,7 @@ export async function openStore(
       ...(pooler === undefined && { options: options.join(' ') }),
       application_name: `agent-service ${process.name}`,
       connectionTimeoutMillis: connectLimitMs,
-      query_timeout: statementLimitMs + 2_000,
+      query_timeout: statementLimitMs + replyMarginMs,
       keepAlive: true,
     },
   });
@@ -146,8 +151,10 @@ export async function openStore(
     schema,
     sql,
     read: (work) => readEntities(orm, pool, work),
-    transaction: (work, { mayRepeat = false } = {}) =>
-      mayRepeat ? transactWithRetry(process.logger, connected, work) : inTransaction(connected, work),
+    transaction: (work, { mayRepeat = false, statementLimitMs: limitMs } = {}) => {
+      const run = () => inTransaction(connected, work, limitMs);
+      return mayRepeat ? repeatIfUndone(process.logger, run) : run();
+    },
     changeLimiter: createChangeLimiter(config.DATABASE_POOL_MAX),
   };
 }
@@ -178,19 +185,24 @@ interface Connected {
  * Runs the work in a transaction on a connection of its own. The connection returns to the pool, or is closed if it cannot roll back; the
  * library's own transactions would never return such a connection, until the pool is empty.
  */
-async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  { orm, pool, nameOf }: Connected,
+  work: (transaction: Transaction) => Promise<T>,
+  limitMs: number | undefined,
+): Promise<T> {
   const client = await connect(pool);
+  const statements = limitMs === undefined ? client : withQueryTimeout(client, limitMs + replyMarginMs);
   let isCommitting = false;
   let entities: EntityManager | undefined;
   const transaction: Transaction = {
-    sql: createSql(client, nameOf),
+    sql: createSql(statements, nameOf),
     get em() {
-      entities ??= entitiesOn(orm, client);
+      entities ??= entitiesOn(orm, statements);
       return entities;
     },
   };
   try {
-    await client.query('begin');
+    await client.query(limitMs === undefined ? 'begin' : `begin; set local statement_timeout = ${limitMs}`);
     const result = await work(transaction);
     await entities?.flush();
     isCommitting = true;
@@ -209,14 +221,14 @@ async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transac
 /** Failures of transactions whose connection was lost before their commit was sent, so that the server has rolled them back. */
 const undone = new WeakSet<object>();
 
-/** Runs the work a second time if the connection was lost before the commit, as after a pause of this process. */
-async function transactWithRetry<T>(logger: Logger, connected: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+/** Runs the transaction a second time if the connection was lost before the commit, as after a pause of this process. */
+async function repeatIfUndone<T>(logger: Logger, run: () => Promise<T>): Promise<T> {
   try {
-    return await inTransaction(connected, work);
+    return await run();
   } catch (cause) {
     if (!undone.has(cause as object)) throw cause;
     logger.warn({ event: 'transaction_repeated', err: cause });
-    return await inTransaction(connected, work);
+    return await run();
   }
 }
 

@@ -246,6 +246,30 @@ describe('transactions', () => {
     await expect(work).rejects.toMatchObject({ code: 'unavailable' });
   });
 
+  test('a statement may take longer than usual where its transaction says so, and the connection can be used afterwards', async () => {
+    const { started, stop } = await createProcess('other', settings, (process) =>
+      openStore(process, { DATABASE_URL: database.url, DATABASE_POOL_MAX: 1 }, { schema: 'things', entities: [] }),
+    );
+    const pool = (await started.orm.em.getConnection().getNativeClient()) as Pool;
+    const limitUsual = (query_timeout: number) =>
+      void pool.once('acquire', (client) => Object.assign(client, { connectionParameters: { query_timeout } }));
+    const sleep = (seconds: number, options?: { statementLimitMs: number }) =>
+      started.transaction(async ({ sql, em }) => {
+        await em.execute('select pg_sleep(?)', [seconds]);
+        await sql('select pg_sleep($1)', [seconds]);
+        return await sql('select pg_backend_pid() as pid');
+      }, options);
+    const before = await sleep(0);
+    limitUsual(200);
+    expect(await sleep(0.3, { statementLimitMs: 10_000 })).toEqual(before);
+    limitUsual(10_000);
+    await expect(sleep(20, { statementLimitMs: 50 })).rejects.toMatchObject({ code: 'unavailable', cause: { code: '57014' } });
+    expect(await sleep(0)).toEqual(before);
+    limitUsual(200);
+    await expect(sleep(0.3)).rejects.toMatchObject({ code: 'unavailable', cause: { message: 'Query read timeout' } });
+    await stop();
+  });
+
   test('a store whose role is missing does not open, and says why', async () => {
     const missing = new URL(database.url);
     missing.username = 'missing_role';

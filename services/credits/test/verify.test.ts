@@ -133,7 +133,7 @@ test('no statement reads more than a day of records or transfers, however long t
   };
   const watched = {
     ...store,
-    transaction: (work) => store.transaction((open) => work({ em: open.em, sql: recording(open.sql) })),
+    transaction: (work, options) => store.transaction((open) => work({ em: open.em, sql: recording(open.sql) }), options),
   } as Store;
   expect(await verifyAll(watched)).toEqual([]);
   expect(new Set(readDays)).toEqual(new Set([1]));

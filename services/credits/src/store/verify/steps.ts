@@ -8,13 +8,15 @@ const statementLimitMs = 25_000;
 
 /** Reads everything as of one instant, so that a verification is correct while the database is written. */
 export function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return store.transaction(async ({ sql }) => {
-    await sql('set transaction isolation level repeatable read, read only');
-    await sql(`set local statement_timeout = ${statementLimitMs}`);
-    // All joins here are of complete sums. Without statistics the planner expects one row of each and would choose nested loops.
-    await sql('set local enable_nestloop = off');
-    return await work(sql);
-  });
+  return store.transaction(
+    async ({ sql }) => {
+      await sql('set transaction isolation level repeatable read, read only');
+      // All joins here are of complete sums. Without statistics the planner expects one row of each and would choose nested loops.
+      await sql('set local enable_nestloop = off');
+      return await work(sql);
+    },
+    { statementLimitMs },
+  );
 }
 
 /** The next tenant with a ledger: of one organization, or of all if `organizationId` is empty. */
