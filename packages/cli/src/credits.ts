@@ -36,9 +36,10 @@ export function creditCommands(program: Command, run: Run): void {
       run(async ({ identity, credits }) => {
         // A wrong id has no ledger, in which no fault is.
         if (organization !== '') await requireOrganization({ identity }, organization);
-        const result = await verify(credits, organization, full);
-        if (result.faults.length > 0) process.exitCode = 2;
-        return { ok: result.faults.length === 0, ...result };
+        const { unverified, ...result } = await verify(credits, organization, full);
+        const ok = result.faults.length === 0 && unverified.length === 0;
+        if (!ok) process.exitCode = result.faults.length > 0 ? 2 : 1;
+        return { ok, ...result, ...(unverified.length > 0 && { unverified }) };
       }),
     );
 }
@@ -53,18 +54,23 @@ const refuseUnknownOutcome = (id: string) => (cause: unknown) => {
 async function verify(credits: Connection['credits'], organizationId: string, full: boolean) {
   let tenants = 0;
   const faults: Record<string, unknown>[] = [];
+  const unverified: Record<string, unknown>[] = [];
   let cursor = '';
   do {
-    const part = await credits.verifyLedger({ organizationId, cursor, full }, { timeoutMs: verifyLimitMs });
+    const part = await credits.verifyLedger({ organizationId, cursor, full, skipFailing: true }, { timeoutMs: verifyLimitMs });
     tenants += Number(part.tenants);
-    for (const { tenant, account, equation, expected, actual } of part.faults) {
-      const { organizationId: organization_id, environment } = tenant ?? {};
-      faults.push({ organization_id, environment, account, equation, expected: Number(expected), actual: Number(actual) });
-    }
+    for (const { tenant, account, equation, expected, actual } of part.faults)
+      faults.push({ ...tenantOutput(tenant), account, equation, expected: Number(expected), actual: Number(actual) });
+    for (const { tenant, code } of part.unverified) unverified.push({ ...tenantOutput(tenant), code });
     cursor = part.nextCursor;
   } while (cursor !== '');
-  return { tenants, faults };
+  return { tenants, faults, unverified };
 }
+
+const tenantOutput = (tenant: { organizationId: string; environment: string } | null) => ({
+  organization_id: tenant?.organizationId,
+  environment: tenant?.environment,
+});
 
 function checkAmount(text: string): string {
   if (/^[1-9]\d{0,15}$/.test(text)) return text;

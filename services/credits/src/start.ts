@@ -34,6 +34,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
   const deps: CreditsDeps = {
     store,
+    logger: process.logger,
     ledgers,
     queue: createLedgerQueue({
       commit: ledgers.commit,

@@ -54,6 +54,25 @@ describe('balances', () => {
   });
 });
 
+test('a verification ends at a ledger that cannot be read, or names it and continues', async () => {
+  for (const organizationId of ['org_1_unread', 'org_2_read']) await grant(organizationId, 100);
+  const tenant = "'org_1_unread', 'live', 'Fast'";
+  await query(
+    credits.url,
+    `insert into usage_by_tier (organization_id, environment, tier, day, credits, queries, credits_total, queries_total)
+     values (${tenant}, '300000-01-01', 1, 1, 1, 1)`,
+  );
+  await query(credits.url, "update ledgers set spent = spent + 1, issued = issued + 1 where organization_id = 'org_2_read'");
+  const verify = (cursor: string, skipFailing: boolean) => credits.operator.verifyLedger({ organizationId: '', cursor, skipFailing });
+  await expect(verify('', false)).rejects.toMatchObject({ code: 'internal' });
+  const parts = [await verify('', true)];
+  for (let cursor = parts[0]?.nextCursor; cursor; cursor = parts.at(-1)?.nextCursor) parts.push(await verify(cursor, true));
+  expect(parts.flatMap(({ unverified }) => unverified)).toEqual([{ tenant: tenantOf('org_1_unread'), code: 'internal' }]);
+  expect(new Set(parts.flatMap(({ faults }) => faults.map(({ tenant }) => tenant?.organizationId)))).toEqual(new Set(['org_2_read']));
+  await query(credits.url, "update ledgers set spent = spent - 1, issued = issued - 1 where organization_id = 'org_2_read'");
+  await query(credits.url, "delete from usage_by_tier where day = '300000-01-01'");
+});
+
 describe('grants', () => {
   test('a grant is made once for its id, audited once, and refused under another amount', async () => {
     await grant('org_grant', 100);

@@ -47,6 +47,7 @@ export async function verifyAll(store: Store, isFull = false): Promise<Discrepan
   for (;;) {
     const step = await verifyStep(store, '', progress, isFull);
     if (step === undefined) return discrepancies;
+    if ('failure' in step) throw step.failure;
     discrepancies.push(...step.faults);
     progress = step.progress;
   }

@@ -1,5 +1,7 @@
+import { ServiceError } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Step, verifyStep } from '../src/ledger/verify.ts';
 import { rollups } from '../src/store/save.ts';
 import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
@@ -137,6 +139,31 @@ test('no statement reads more than a day of records or transfers, however long t
   } as Store;
   expect(await verifyAll(watched)).toEqual([]);
   expect(new Set(readDays)).toEqual(new Set([1]));
+});
+
+test('a tenant with a statement that takes too long is named, and the faults of the next tenant are reported', async () => {
+  const { store, ledgers } = credits;
+  const large = { organizationId: 'org_0', environment: 'live' } as const;
+  await ledgers.commit(large, [{ kind: 'grant', id: 'g', amount: 1_000 }]);
+  const slow = (sql: Sql): Sql => {
+    return (text, values) => (values?.[0] === large.organizationId ? sql('select pg_sleep(20)') : sql(text, values));
+  };
+  const slowed = {
+    ...store,
+    transaction: (work) => store.transaction((open) => work({ em: open.em, sql: slow(open.sql) }), { statementLimitMs: 50 }),
+  } as Store;
+  await store.sql('update user_accounts set used = used + 1, balance = balance - 1');
+  const steps: Step[] = [];
+  for (let step = await verifyStep(slowed, '', undefined); step; step = await verifyStep(slowed, '', step.progress)) steps.push(step);
+  await store.sql('update user_accounts set used = used - 1, balance = balance + 1');
+  expect(steps[0]).toMatchObject({ progress: { tenant: large, month: null }, failure: { code: 'unavailable', cause: { code: '57014' } } });
+  expect(steps.slice(1).flatMap(({ faults }) => faults.map(({ account }) => account))).toEqual(['usr_1', 'usr_1', 'ledger']);
+});
+
+test('a verification ends where the database is away', async () => {
+  const { store } = credits;
+  const transaction = () => Promise.reject(new ServiceError('unavailable', { cause: new Error('Connection terminated') }));
+  await expect(verifyStep({ ...store, transaction } as Store, '', undefined)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
 test('a record that exists twice is reported, also on another day', async () => {

@@ -1,5 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import type { Sql, Store } from '@agent-service/store';
+import { classifyDatabaseFailure, type Sql, type Store } from '@agent-service/store';
 import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';
@@ -19,6 +19,8 @@ export interface Progress {
 export interface Step {
   progress: Progress;
   faults: Discrepancy[];
+  /** Why the tenant could not be verified further. */
+  failure?: unknown;
 }
 
 interface MonthStep extends Step {
@@ -28,7 +30,8 @@ interface MonthStep extends Step {
 
 /**
  * One bounded step: verifies a month of a tenant, or the tenant's balances after all months. A month that is over is verified once and its
- * sums are stored; a full verification adds those up again. Undefined if nothing is left.
+ * sums are stored; a full verification adds those up again. Where a tenant's step fails, the next step is that of the next tenant.
+ * Undefined if nothing is left.
  */
 export async function verifyStep(
   store: Store,
@@ -36,19 +39,30 @@ export async function verifyStep(
   progress: Progress | undefined,
   isFull = false,
 ): Promise<Step | undefined> {
-  const step = await inSnapshot(store, (sql) => nextStep(sql, organizationId, progress, isFull));
-  if (step?.proven) {
+  const isInTenant = progress !== undefined && progress.month !== null;
+  const tenant = isInTenant ? progress.tenant : await nextTenant(store.sql, organizationId, progress?.tenant);
+  if (tenant === undefined) return undefined;
+  try {
+    return await verifyTenant(store, tenant, progress?.month ?? 0, isFull);
+  } catch (cause) {
+    if (!failuresOfTenants.has(classifyDatabaseFailure(cause))) throw cause;
+    return { progress: { tenant, month: null }, faults: [], failure: cause };
+  }
+}
+
+/** Failures that say nothing about other tenants: statements that take too long, and data that no statement can read. */
+const failuresOfTenants = new Set(['slow', 'item']);
+
+async function verifyTenant(store: Store, tenant: Tenant, lastMonth: Month, isFull: boolean): Promise<Step> {
+  const step = await inSnapshot(store, (sql) => nextStep(sql, tenant, lastMonth, isFull));
+  if (step.proven) {
     const { month, sums } = step.proven;
-    await store.transaction(({ sql }) => storeMonth(sql, step.progress.tenant, month, sums));
+    await store.transaction(({ sql }) => storeMonth(sql, tenant, month, sums));
   }
   return step;
 }
 
-async function nextStep(sql: Sql, organizationId: string, progress: Progress | undefined, isFull: boolean): Promise<MonthStep | undefined> {
-  const isInTenant = progress !== undefined && progress.month !== null;
-  const tenant = isInTenant ? progress.tenant : await nextTenant(sql, organizationId, progress?.tenant);
-  if (tenant === undefined) return undefined;
-  const lastMonth = isInTenant ? (progress.month ?? 0) : 0;
+async function nextStep(sql: Sql, tenant: Tenant, lastMonth: Month, isFull: boolean): Promise<MonthStep> {
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
   const month = months.find((candidate) => candidate > lastMonth && (isFull || !proven.has(candidate)));
   if (month !== undefined) return await proveMonth(sql, tenant, month, { months, proven });

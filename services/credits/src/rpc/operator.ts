@@ -1,9 +1,10 @@
 import { checkId, checkTenant, operators, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import type { Logger } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { isAmount, MAX_GRANT } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
-import { type Progress, verifyStep } from '../ledger/verify.ts';
+import { type Progress, type Step, verifyStep } from '../ledger/verify.ts';
 import { requireSuccess, toOrganizationBalance } from './balances.ts';
 
 /** Adds purchased credits to the pool, once for each id. */
@@ -40,24 +41,41 @@ function checkGrant(amount: number): number {
 /** No further step begins after this time; the caller continues with the cursor. After a second another replica would do the same. */
 const callLimitMs = 700;
 
-export const verifyLedger = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'verifyLedger'> => ({
+export const verifyLedger = ({ store, cursors, logger }: CreditsDeps): RpcOf<'credits', 'verifyLedger'> => ({
   allow: operators,
-  async handle({ organizationId, cursor, full }) {
+  async handle({ organizationId, cursor, full, skipFailing }) {
     const binding = ['verify', organizationId, String(full)];
     const deadline = performance.now() + callLimitMs;
-    const faults: ReturnType<typeof toFault>[] = [];
+    const verified: Verified = { tenants: 0, faults: [], unverified: [] };
     let progress = progressOf(cursors.decode(binding, cursor)?.after);
-    let tenants = 0;
     for (;;) {
       const step = await verifyStep(store, organizationId, progress, full);
-      if (step === undefined) return { tenants, faults, nextCursor: '' };
+      if (step === undefined) return { ...verified, nextCursor: '' };
+      if ('failure' in step && !skipFailing) throw step.failure;
+      addStep(verified, step, logger);
       progress = step.progress;
-      if (progress.month === null) tenants += 1;
-      faults.push(...step.faults.map((fault) => toFault(step.progress.tenant, fault)));
-      if (performance.now() > deadline) return { tenants, faults, nextCursor: cursors.encode(binding, { after: keyOf(progress) }) };
+      if (performance.now() > deadline) return { ...verified, nextCursor: cursors.encode(binding, { after: keyOf(progress) }) };
     }
   },
 });
+
+interface Verified {
+  tenants: number;
+  faults: ReturnType<typeof toFault>[];
+  unverified: { tenant: Tenant; code: string }[];
+}
+
+function addStep(verified: Verified, step: Step, logger: Logger): void {
+  const { tenant, month } = step.progress;
+  verified.faults.push(...step.faults.map((fault) => toFault(tenant, fault)));
+  if ('failure' in step) {
+    const { organizationId, environment } = tenant;
+    const { code } = ServiceError.from(step.failure);
+    // Only the log says why: the caller gets the code.
+    logger.error({ event: 'verification_failed', organization_id: organizationId, environment, code, err: step.failure });
+    verified.unverified.push({ tenant: { organizationId, environment }, code });
+  } else if (month === null) verified.tenants += 1;
+}
 
 const keyOf = ({ tenant, month }: Progress) => [tenant.organizationId, tenant.environment, month ?? -1];
 

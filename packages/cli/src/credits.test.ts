@@ -1,0 +1,45 @@
+import { ServiceError } from '@agent-service/contracts';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import type { Connection } from './connection.ts';
+import { buildProgram } from './program.ts';
+
+afterEach(() => {
+  process.exitCode = undefined;
+  jest.restoreAllMocks();
+});
+
+type VerifyLedger = Connection['credits']['verifyLedger'];
+type Part = Awaited<ReturnType<VerifyLedger>>;
+
+/** Runs `credits verify` with these replies to its calls. */
+async function verify(...replies: (Partial<Part> | ServiceError)[]) {
+  const written: string[] = [];
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  const cursors: unknown[] = [];
+  const verifyLedger = async ({ cursor }: { cursor: string }) => {
+    cursors.push(cursor);
+    const reply = replies.shift();
+    if (reply instanceof ServiceError) throw reply;
+    return { tenants: '1', faults: [], unverified: [], nextCursor: '', ...reply };
+  };
+  await buildProgram({}, () => ({ credits: { verifyLedger }, close: () => undefined }) as unknown as Connection).parseAsync(
+    ['--json', 'credits', 'verify'],
+    { from: 'user' },
+  );
+  return { output: JSON.parse(written.join('')), exitCode: process.exitCode, cursors };
+}
+
+const tenant = (organizationId: string) => ({ organizationId, environment: 'live' });
+const fault = { tenant: tenant('org_2'), account: 'ledger', equation: 'balance = its transfers', expected: '1', actual: '2' };
+const unverified = [{ tenant: tenant('org_1'), code: 'unavailable' }];
+const namedUnverified = [{ organization_id: 'org_1', environment: 'live', code: 'unavailable' }];
+
+test('ledgers that could not be verified are named beside the faults of the others, and the command fails', async () => {
+  expect(await verify({ tenants: '0', unverified, nextCursor: 'next' }, { faults: [fault] })).toMatchObject({
+    output: { ok: false, tenants: 1, faults: [{ organization_id: 'org_2', expected: 1, actual: 2 }], unverified: namedUnverified },
+    exitCode: 2,
+    cursors: ['', 'next'],
+  });
+  process.exitCode = undefined;
+  expect(await verify({ unverified })).toMatchObject({ output: { ok: false, faults: [], unverified: namedUnverified }, exitCode: 1 });
+});
