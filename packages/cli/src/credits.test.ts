@@ -16,8 +16,10 @@ async function verify(...replies: (Partial<Part> | ServiceError)[]) {
   const written: string[] = [];
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
   const cursors: unknown[] = [];
-  const verifyLedger = async ({ cursor }: { cursor: string }) => {
+  const options = new Set<unknown>();
+  const verifyLedger: VerifyLedger = async ({ cursor }, option) => {
     cursors.push(cursor);
+    options.add(option?.isSentOnce);
     const reply = replies.shift();
     if (reply instanceof ServiceError) throw reply;
     return { tenants: '1', faults: [], unverified: [], nextCursor: '', ...reply };
@@ -26,7 +28,7 @@ async function verify(...replies: (Partial<Part> | ServiceError)[]) {
     ['--json', 'credits', 'verify'],
     { from: 'user' },
   );
-  return { output: JSON.parse(written.join('')), exitCode: process.exitCode, cursors };
+  return { output: JSON.parse(written.join('')), exitCode: process.exitCode, cursors, options: [...options] };
 }
 
 const tenant = (organizationId: string) => ({ organizationId, environment: 'live' });
@@ -42,4 +44,14 @@ test('ledgers that could not be verified are named beside the faults of the othe
   });
   process.exitCode = undefined;
   expect(await verify({ unverified })).toMatchObject({ output: { ok: false, faults: [], unverified: namedUnverified }, exitCode: 1 });
+});
+
+test('a part whose call finds no service is repeated, and no replica gets it twice at once', async () => {
+  const away = new ServiceError('unavailable');
+  expect(await verify({ nextCursor: 'next' }, away, away, {})).toMatchObject({
+    output: { ok: true, tenants: 2 },
+    cursors: ['', 'next', 'next', 'next'],
+    options: [true],
+  });
+  await expect(verify(new ServiceError('internal'), {})).rejects.toMatchObject({ code: 'internal' });
 });

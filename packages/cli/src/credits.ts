@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isAway, ServiceError } from '@agent-service/contracts';
+import { createBackoff, retry } from '@agent-service/work';
 import type { Command } from 'commander';
 import { group, type Run, requireOrganization, type TenantOptions, withTenant } from './commands.ts';
 import type { Connection } from './connection.ts';
@@ -9,6 +10,9 @@ import type { Connection } from './connection.ts';
  * user and agent. A month of 10 answers a second has 26 million.
  */
 const verifyLimitMs = 7_200_000;
+/** A part is repeated so often where its replica ends, or the database is away for some seconds. */
+const maxAttempts = 6;
+const pauseAfter = createBackoff({ firstMs: 100, maxMs: 2_000 });
 
 interface GrantOptions extends TenantOptions {
   amount: string;
@@ -57,7 +61,11 @@ async function verify(credits: Connection['credits'], organizationId: string, fu
   const unverified: Record<string, unknown>[] = [];
   let cursor = '';
   do {
-    const part = await credits.verifyLedger({ organizationId, cursor, full, skipFailing: true }, { timeoutMs: verifyLimitMs });
+    const request = { organizationId, cursor, full, skipFailing: true };
+    const part = await retry(() => credits.verifyLedger(request, { timeoutMs: verifyLimitMs, isSentOnce: true }), {
+      pauseAfter: (failures, cause) =>
+        failures < maxAttempts && ServiceError.from(cause).code === 'unavailable' ? pauseAfter(failures) : undefined,
+    });
     tenants += Number(part.tenants);
     for (const { tenant, account, equation, expected, actual } of part.faults)
       faults.push({ ...tenantOutput(tenant), account, equation, expected: Number(expected), actual: Number(actual) });

@@ -38,6 +38,8 @@ export interface CallOptions {
    * The replica that the call is sent to, one of `replicas()`. The call may wait there for long, which says nothing about the replica's health.
    */
   waitAt?: string;
+  /** Sends it to one replica only, also where its method may be repeated: it may take so long that other replicas would begin the same work. */
+  isSentOnce?: boolean;
 }
 
 /** The methods of a client: the request as it is sent, the response as it is received. */

@@ -325,7 +325,10 @@ describe('failures', () => {
     expect(failure).toMatchObject({ code: 'internal', message: 'Something went wrong on our side.', details: {} });
   });
 
-  test('an idempotent call is repeated when the service is unavailable, and a call that is not idempotent never', async () => {
+  test('an idempotent call is repeated when the service is unavailable, and a call that is not idempotent or sent once never', async () => {
+    attempts = 0;
+    await expect(inCall(() => client.listUsers({}, { isSentOnce: true }))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(attempts).toBe(1);
     attempts = 0;
     await inCall(() => client.listUsers({}));
     expect(attempts).toBe(3);

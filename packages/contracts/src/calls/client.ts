@@ -65,7 +65,8 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
       isRepeatable: isRepeatable(definition),
     };
     const maxTimeMs = timeoutOf(name, methodName);
-    return (request: object, { timeoutMs = maxTimeMs, waitAt }: CallOptions = {}) => unary(calling, method, request, { timeoutMs, waitAt });
+    return (request: object, { timeoutMs = maxTimeMs, waitAt, isSentOnce = waitAt !== undefined }: CallOptions = {}) =>
+      unary(calling, method, request, { timeoutMs, waitAt, isSentOnce });
   };
   const client = {
     ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),
@@ -110,9 +111,10 @@ function listReplicas(replicas: ReplicaSet): readonly string[] {
 interface UnaryOptions {
   readonly timeoutMs: number;
   readonly waitAt: string | undefined;
+  readonly isSentOnce: boolean;
 }
 
-function unary(calling: Calling, method: Method, request: object, { timeoutMs, waitAt }: UnaryOptions): Promise<object> {
+function unary(calling: Calling, method: Method, request: object, { timeoutMs, waitAt, isSentOnce }: UnaryOptions): Promise<object> {
   const inherited = currentCall();
   const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
   if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
@@ -133,7 +135,7 @@ function unary(calling: Calling, method: Method, request: object, { timeoutMs, w
       target: waitAt,
       send: (replica, done) => send(calling, replica, sending, done),
     };
-    return method.isRepeatable && waitAt === undefined ? callWithFailover(call) : callOnce(call);
+    return method.isRepeatable && !isSentOnce ? callWithFailover(call) : callOnce(call);
   };
   return inStepSpan(method.spanName, run, (end) => describeSent(method.spanName, end));
 }
