@@ -83,7 +83,7 @@ describe('a token that was made with a token is refused once that is', () => {
     expect(partOf(ofToken, 0)['kid']).toBe(kid);
     await identity.operator.revokeSigningKey({ kid: String(partOf(accessToken, 0)['kid']) });
     expect([await refusalOf(accessToken), await refusalOf(ofToken), await refusalOf(ofKey)]).toEqual([
-      'invalid_token',
+      'token_revoked',
       'token_revoked',
       undefined,
     ]);

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
@@ -38,6 +39,8 @@ const sealed = async () =>
   (await database.query<{ private_key: string }>('select private_key from signing_keys order by activates_at, kid')).rows.map((row) =>
     row.private_key.slice(0, 2),
   );
+type KeyPair = Record<'publicKey' | 'privateKey', KeyObject>;
+
 const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid;
 const refusalOf = async (service: BootedService, token: string) =>
   (await service.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
@@ -94,11 +97,42 @@ test('a signing key that was rotated out long ago verifies nothing again when it
   const { kid } = await operator.rotateSigningKey({});
   const age = `update signing_keys set activates_at = now() - case when kid = $1 then interval '90 days' else interval '180 days' end`;
   await database.query(age, [kid]);
-  expect(await refusalOf(identity as BootedService, accessToken)).toBe('invalid_token');
+  expect(await refusalOf(identity as BootedService, accessToken)).toBe('token_revoked');
   const { signingKid } = await operator.revokeSigningKey({ kid });
-  expect(await refusalOf(identity as BootedService, accessToken)).toBe('invalid_token');
+  expect(await refusalOf(identity as BootedService, accessToken)).toBe('token_revoked');
   expect((await gateway.listSigningKeys({})).keys.map((published) => published.kid)).toEqual([signingKid]);
   const audited = `select changes_json::jsonb as changes from audit_entries where action = 'signing_key.revoked'`;
   await until('it stands in the audit log', async () => (await database.query(audited)).rowCount === 1);
   expect((await database.query(audited)).rows).toEqual([{ changes: { signing_kid: signingKid, former_kids: [kidOf(accessToken)] } }]);
+});
+
+test('a genuine token of a key that is not published any more has been revoked or has expired, and any other token is not valid', async () => {
+  const { operator, gateway } = await startWith(key(2));
+  const { liveApiKey } = await operator.createOrganization({ name: 'Acme' });
+  const { payload } = jwt.decode((await gateway.issueToken({ apiKey: liveApiKey })).accessToken, { complete: true }) as jwt.Jwt;
+  const claims = payload as jwt.JwtPayload;
+  const [genuine, stranger] = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2_048 })) as [KeyPair, KeyPair];
+  const { n, e } = genuine.publicKey.export({ format: 'jwk' });
+  // The encryption key of its private key is lost.
+  const insert = `insert into signing_keys (kid, modulus, exponent, private_key, activates_at, revoked_at) values ('former', $1, $2, '1:lost', now(), now())`;
+  await database.query(insert, [n, e]);
+  const signed = (change: object, { privateKey }: KeyPair = genuine, keyid = 'former') =>
+    jwt.sign({ ...claims, ...change }, privateKey, { algorithm: 'RS256', keyid });
+  const tokens = [
+    signed({}),
+    signed({ exp: (claims.iat ?? 0) - 1 }),
+    signed({}, stranger),
+    signed({}, genuine, 'unknown'),
+    signed({ iss: 'another' }),
+    signed({ scope: 1 }),
+  ];
+  const { results } = await gateway.authenticate({ tokens });
+  expect(results.map(({ refusal }) => refusal)).toEqual([
+    'token_revoked',
+    'token_expired',
+    'invalid_token',
+    'invalid_token',
+    'invalid_token',
+    'invalid_token',
+  ]);
 });

@@ -87,7 +87,7 @@ describe('authentication', () => {
       ({ signingKid } = await identity.operator.revokeSigningKey({ kid: kidOf(accessToken) }));
     });
     expect(pauses).toEqual([1_200]);
-    expect(await refusalOf(accessToken)).toBe('invalid_token');
+    expect(await refusalOf(accessToken)).toBe('token_revoked');
     const { keys } = await identity.gateway.listSigningKeys({});
     expect(keys.map(({ kid }) => kid)).not.toContain(kidOf(accessToken));
     const next = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });

@@ -9,13 +9,20 @@ let redis: OwnRedis;
 let world: World;
 beforeAll(async () => {
   redis = await ownRedis();
-  world = await startWorld({ REDIS_URL: redis.url, TOKEN_TTL_SECONDS: '300', REPLICAS: 'gateway=2 identity=2' });
+  world = await startWorld({
+    REDIS_URL: redis.url,
+    TOKEN_TTL_SECONDS: '300',
+    REPLICAS: 'gateway=2 identity=2',
+    RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: String(guessesPerMinute),
+  });
 });
 afterAll(async () => {
   await world.stop();
   await redis.stop();
 });
 
+/** More than the guesses of this file. */
+const guessesPerMinute = 60;
 const users = { method: 'GET', path: '/v1/users' };
 
 /** The status and code of every gateway's response to a call with this token. */
@@ -139,7 +146,7 @@ describe('a compromised signing key', () => {
     const after = await verdicts(token);
     const published = await publishedKids();
     await rest();
-    expect(after).toEqual(['401 invalid_token', '401 invalid_token']);
+    expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
     for (const kids of published) {
       expect(kids).not.toContain(kid);
       expect(kids).toContain(signingKid);
@@ -150,6 +157,15 @@ describe('a compromised signing key', () => {
     expect(await verdicts(world.ours.keys.live)).toEqual([200, 200]);
     expect((await world.operator.revokeSigningKey({ kid })).signingKid).toBe(signingKid);
     await expect(world.operator.revokeSigningKey({ kid: 'unknown' })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('locks no new token out, however often a program behind the same address goes on with an old one', async () => {
+    const old = await tokenOf(world.ours.keys.live);
+    await world.operator.revokeSigningKey({ kid: kidOf(old) });
+    const refusals = new Set<unknown>();
+    for (let i = 0; i <= guessesPerMinute; i++) for (const verdict of await verdicts(old)) refusals.add(verdict);
+    expect([...refusals]).toEqual(['401 token_revoked']);
+    expect(await verdicts(await tokenOf(world.ours.keys.live))).toEqual([200, 200]);
   });
 });
 

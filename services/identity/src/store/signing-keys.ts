@@ -9,10 +9,10 @@ const withoutSuccessorFor = (days: number) => `(followed_at is null or followed_
 /** Keys that were not revoked, each with the time from which a newer one signs. */
 const keysInOrder =
   '(select *, lead(activates_at) over (order by activates_at, kid) as followed_at from signing_keys where revoked_at is null) as key';
-const publishedKeys = `select kid, modulus, exponent from ${keysInOrder} where ${withoutSuccessorFor(verifiesForDays)}`;
+const published = `from ${keysInOrder} where ${withoutSuccessorFor(verifiesForDays)}`;
 
-const findPublished = `${publishedKeys} order by kid desc`;
-const findPublishedById = `${publishedKeys} and kid = any($1)`;
+const findPublished = `select kid, modulus, exponent ${published} order by kid desc`;
+const findById = `select kid, modulus, exponent, kid in (select kid ${published}) as "isPublished" from signing_keys where kid = any($1)`;
 // A key takes over from a newer one that cannot be decrypted here, for as long as its tokens are verified.
 const findActive = `
   select kid, private_key as "privateKey" from ${keysInOrder}
@@ -44,6 +44,11 @@ export interface PublicKeyRow {
   readonly exponent: string;
 }
 
+export interface VerificationKeyRow extends PublicKeyRow {
+  /** False for a key that was revoked or rotated out, whose tokens are not valid any more. */
+  readonly isPublished: boolean;
+}
+
 export interface PrivateKeyRow {
   readonly kid: string;
   readonly privateKey: string;
@@ -52,8 +57,7 @@ export interface PrivateKeyRow {
 const firstKid = async (rows: Promise<{ kid: string }[]>): Promise<string | undefined> => (await rows)[0]?.kid;
 
 export const findPublishedKeys = (sql: Sql): Promise<PublicKeyRow[]> => sql<PublicKeyRow>(findPublished);
-export const findPublishedKeysById = (sql: Sql, kids: readonly string[]): Promise<PublicKeyRow[]> =>
-  sql<PublicKeyRow>(findPublishedById, [kids]);
+export const findKeysById = (sql: Sql, kids: readonly string[]): Promise<VerificationKeyRow[]> => sql<VerificationKeyRow>(findById, [kids]);
 /** The keys that may sign, newest first. */
 export const findActiveKeys = (sql: Sql): Promise<PrivateKeyRow[]> => sql<PrivateKeyRow>(findActive);
 export const hasSigningKey = async (sql: Sql, kid: string): Promise<boolean> => (await sql(findOne, [kid])).length > 0;
@@ -86,7 +90,7 @@ export async function revokeSigningKeyRow(sql: Sql, kid: string): Promise<Revoke
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
 export const signingKeyStatements = {
   findPublished,
-  findPublishedById,
+  findById,
   findActive,
   findNewer,
   findYoung,

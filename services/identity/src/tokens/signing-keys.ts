@@ -9,14 +9,15 @@ import { type Claims, readClaims, toSigned } from '../domain/tokens.ts';
 import {
   addSigningKey,
   findActiveKeys,
+  findKeysById,
   findNewerKey,
   findPublishedKeys,
-  findPublishedKeysById,
   findYoungKey,
   hasSigningKey,
   lockSigningKeys,
   type PrivateKeyRow,
   type PublicKeyRow,
+  type VerificationKeyRow,
 } from '../store/signing-keys.ts';
 
 const modulusBits = 2_048;
@@ -68,11 +69,12 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
   async function verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]> {
     const kids = tokens.map(keyIdsOf);
     const claimed = [...new Set(kids.flatMap(({ own, parent }) => [own, parent]))].filter((kid) => kid !== undefined);
-    const rows = claimed.length === 0 ? [] : await findPublishedKeysById(store.sql, claimed);
-    const keys = new Map(rows.map((row) => [row.kid, { kid: row.kid, key: importKey(row) }]));
+    const rows = claimed.length === 0 ? [] : await findKeysById(store.sql, claimed);
+    const keys = new Map(rows.map((row) => [row.kid, { ...row, key: importKey(row) }]));
     return tokens.map((token, index) => {
       const verdict = verifyToken(token, issuer, keys.get(kids[index]?.own ?? ''));
-      const isOrphan = 'claims' in verdict && verdict.claims.parent_kid !== undefined && !keys.has(verdict.claims.parent_kid);
+      const parent = 'claims' in verdict ? verdict.claims.parent_kid : undefined;
+      const isOrphan = parent !== undefined && !keys.get(parent)?.isPublished;
       return isOrphan ? { refusal: 'token_revoked' } : verdict;
     });
   }
@@ -195,18 +197,18 @@ async function signClaims(claims: Claims, kid: string, key: KeyObject): Promise<
   return `${content}.${(await signBytes('sha256', Buffer.from(content), key)).toString('base64url')}`;
 }
 
-interface VerificationKey {
-  readonly kid: string;
+interface VerificationKey extends Pick<VerificationKeyRow, 'kid' | 'isPublished'> {
   readonly key: KeyObject;
 }
 
-/** Accepts only our own algorithm, issuer, key and claims. */
+/** Accepts only our own algorithm, issuer, key and claims. A genuine token of a key that is not published any more was valid once. */
 function verifyToken(token: string, issuer: string, signer: VerificationKey | undefined): TokenVerdict {
   if (!signer) return { refusal: 'invalid_token' };
   try {
     const clockTimestamp = processClock.now() / 1_000;
     const claims = readClaims(jwt.verify(token, signer.key, { algorithms: [algorithm], issuer, clockTimestamp }));
-    return claims ? { claims, kid: signer.kid } : { refusal: 'invalid_token' };
+    if (!claims) return { refusal: 'invalid_token' };
+    return signer.isPublished ? { claims, kid: signer.kid } : { refusal: 'token_revoked' };
   } catch (cause) {
     return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };
   }
