@@ -57,11 +57,15 @@ export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Password
       const stored = new Map<string, PasswordParameters>();
       for (const { hash } of users) {
         const parsed = hash === null ? undefined : parseParameters(hash);
-        if (parsed && stored.size < maxParameters) stored.set(parsed.text, parsed.parameters);
+        if (parsed) stored.set(parsed.text, parsed.parameters);
       }
-      const candidates = stored.size > 0 ? stored.values() : [parametersFor(saltKey, input.email)];
+      const present = parametersFor(saltKey, input.email);
+      // First, so that older hashes of users of other organizations keep no present password out.
+      const isPresentStored = stored.delete(formatParameters(present));
+      const candidates = isPresentStored || stored.size === 0 ? [present, ...stored.values()] : [...stored.values()];
       const computed: string[] = [];
-      for (const parameters of candidates) computed.push(formatPassword(parameters, await compute(input, parameters)));
+      for (const parameters of candidates.slice(0, maxParameters))
+        computed.push(formatPassword(parameters, await compute(input, parameters)));
       return users.filter(({ hash }) => hash !== null && computed.some((text) => isSameText(text, hash)));
     },
     isCurrent: (hash, email) => parseParameters(hash)?.text === formatParameters(parametersFor(saltKey, email)),
