@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { codeOf, stepAt } from '../src/domain/totp.ts';
-import { endOfSessions, outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { endOfSessions, outcomeOf, type PortalWorld, password, passwordChange, portalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
@@ -14,6 +14,9 @@ const secretOf = (text: string): Buffer => {
   const bits = [...text].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 };
+
+const beginTwoFactor = async (sessionToken: string): Promise<Buffer> =>
+  secretOf((await world.portal.beginTwoFactor({ sessionToken, password })).secret);
 
 test('two-factor authentication asks for a code that was not used before, or for a recovery code, and can be removed with the password', async () => {
   const { portal } = world;
@@ -69,7 +72,7 @@ test('a secret that was not confirmed ends with the password that it was begun w
 test('two-factor authentication is not turned on after the session that asks for it has ended', async () => {
   const { email, userId } = await world.makeOrganization();
   const sessionToken = await world.signIn(email);
-  const secret = secretOf((await world.portal.beginTwoFactor({ sessionToken, password })).secret);
+  const secret = await beginTwoFactor(sessionToken);
   const confirm = () => world.portal.confirmTwoFactor({ sessionToken, code: codeOf(secret, stepAt(Date.now())) });
   // A row of the factor that is locked as well, so that a confirmation which does not wait for the user waits for this.
   const lock = ['select 1 from two_factors where user_id = $1 for update', userId] as const;
@@ -90,4 +93,17 @@ test('codes cannot be tried from many addresses', async () => {
   await confirm(codeOf(secretOf(secret), stepAt(Date.now())));
   const outcomes = await Promise.all(Array.from({ length: 15 }, () => outcomeOf(world.signIn(email, { code: '123456' }))));
   expect(outcomes).toContain('rate_limited');
+});
+
+test('a code is used up by the sign-in that opens a session, and not by one that the change of a password refuses', async () => {
+  const { email, userId } = await world.makeOrganization();
+  const sessionToken = await world.signIn(email);
+  const secret = await beginTwoFactor(sessionToken);
+  const step = stepAt(Date.now());
+  const { recoveryCodes } = await world.portal.confirmTwoFactor({ sessionToken, code: codeOf(secret, step) });
+  for (const code of [recoveryCodes[0] ?? '', codeOf(secret, step + 1)]) {
+    const attempt = () => world.signIn(email, { code });
+    expect(await world.outcomeBehind(passwordChange(userId), attempt)).toBe('invalid_credentials');
+    expect([await outcomeOf(attempt()), await outcomeOf(attempt())]).toEqual(['ok', 'code_required']);
+  }
 });

@@ -12,7 +12,7 @@ import {
   takeBackAttempt,
 } from '../store/sign-in-limits.ts';
 import { openSession, portal, requireSession, tooMany, toPortalSession } from './session.ts';
-import { checkCode } from './two-factor.ts';
+import { countCode, takeCode } from './two-factor.ts';
 
 const maxEmailLength = 254;
 const maxPasswordLength = 1_024;
@@ -39,7 +39,7 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
       if (attempt.delaySeconds > 0) await reportDelay(deps, call, users, { pair, attempt, address: client?.address ?? '' });
       throw new ServiceError('invalid_credentials');
     }
-    await checkCode(deps, user, code, pair);
+    await countCode(deps, user, code, pair);
     if (user.hash !== null && !passwords.isCurrent(user.hash, user.email))
       await rehashPassword(store.sql, user, await passwords.hash({ ...input, email: user.email }));
     const opening = { method: 'password', client, previousToken: previousSessionToken } as const;
@@ -49,6 +49,7 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
         const token = await openSession(transaction, deps, call, user, opening);
         // After the lock of the user. A change of the password that committed before ends the sessions that it saw, and not this one.
         if (!(await hasSamePassword(transaction.sql, user))) throw new ServiceError('invalid_credentials');
+        await takeCode(transaction.sql, deps, user, code);
         return token;
       },
       { mayRepeat: true },

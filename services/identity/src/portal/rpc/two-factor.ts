@@ -28,36 +28,46 @@ const delayOfCodes = { freeAttempts: 5, maxDelaySeconds: 60 };
 type User = Pick<SignInUser, 'organizationId' | 'userId'>;
 
 /**
- * Throws unless the user has no second factor, or this is its code or a recovery code. Each is accepted once. The right password without a
- * code begins each sign-in with a second factor, and does not stay counted under the key of its attempt.
+ * Counts the attempt at the code of a user with a second factor, before the transaction in which `takeCode` uses it up, so that a wrong one
+ * stays counted. The right password without a code begins each sign-in with a second factor, and does not stay counted under the key of its attempt.
  */
-export async function checkCode(deps: IdentityDeps, user: User, code: string, attempt: string): Promise<void> {
-  const { store, cipher } = deps;
-  const factor = await findTwoFactor(store.sql, user);
-  if (!factor?.isConfirmed) return;
+export async function countCode(deps: IdentityDeps, user: User, code: string, attempt: string): Promise<void> {
+  const { store } = deps;
+  if (!(await findTwoFactor(store.sql, user))?.isConfirmed) return;
   if (code === '') {
     await takeBackAttempt(store.sql, attempt);
     throw new ServiceError('code_required');
   }
-  const attempts = await countCode(deps, user);
-  const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(user)), 'base64');
-  if (!(await isAccepted(deps, user, secret, code)))
+  await countAttemptOf(deps, user);
+}
+
+/**
+ * Throws unless the user has no second factor, or this is its code or a recovery code, which is used up in the transaction of the session
+ * that it opens. The transaction has locked the user.
+ */
+export async function takeCode(sql: Sql, deps: IdentityDeps, user: User, code: string): Promise<void> {
+  const factor = await findTwoFactor(sql, user);
+  if (!factor?.isConfirmed) return;
+  const secret = Buffer.from(deps.cipher.decrypt(factor.secret, twoFactorContext(user)), 'base64');
+  if (!(await isAccepted(sql, deps, user, secret, code)))
     throw new ServiceError('code_required', { message: 'The code is wrong, or was used before.', details: { invalid: true } });
-  await forgetAttempts(store.sql, attempts);
+  await forgetAttempts(sql, attemptsOf(deps, user));
 }
 
-/** Counts an attempt at a code, and returns the key that it counts under. */
-async function countCode({ store, keyedHash }: IdentityDeps, { userId }: User): Promise<string> {
-  const key = keyedHash(`code\n${userId}`);
-  if (!(await countAttempt(store.sql, key, delayOfCodes))) throw tooMany(await secondsUntilAllowed(store.sql, key));
-  return key;
+/** The key that attempts at codes of the user count under. */
+const attemptsOf = ({ keyedHash }: IdentityDeps, { userId }: User): string => keyedHash(`code\n${userId}`);
+
+async function countAttemptOf(deps: IdentityDeps, user: User): Promise<void> {
+  const { sql } = deps.store;
+  const key = attemptsOf(deps, user);
+  if (!(await countAttempt(sql, key, delayOfCodes))) throw tooMany(await secondsUntilAllowed(sql, key));
 }
 
-async function isAccepted({ store, keyedHash }: IdentityDeps, user: User, secret: Buffer, text: string): Promise<boolean> {
+async function isAccepted(sql: Sql, { keyedHash }: IdentityDeps, user: User, secret: Buffer, text: string): Promise<boolean> {
   const code = text.replaceAll(/[\s-]/g, '');
-  if (!/^\d{6}$/.test(code)) return await takeRecoveryCode(store.sql, user, keyedHash.accepted(recoveryText(user, code)));
+  if (!/^\d{6}$/.test(code)) return await takeRecoveryCode(sql, user, keyedHash.accepted(recoveryText(user, code)));
   const step = stepOf(secret, code, processClock.now());
-  return step !== undefined && (await takeStep(store.sql, user, step));
+  return step !== undefined && (await takeStep(sql, user, step));
 }
 
 /** The text whose hash stands for a recovery code. */
@@ -95,7 +105,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     const factor = await findTwoFactor(store.sql, session);
     if (!factor) throw noSecret();
     if (factor.isConfirmed) throw inUse();
-    const attempts = await countCode(deps, session);
+    await countAttemptOf(deps, session);
     const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(session)), 'base64');
     const step = stepOf(secret, code.replaceAll(/\s/g, ''), processClock.now());
     if (step === undefined)
@@ -106,7 +116,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
       await lockSessionUser(sql, session);
       if (!(await confirm(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
-      await forgetAttempts(sql, attempts);
+      await forgetAttempts(sql, attemptsOf(deps, session));
       await writeTwoFactorAudit(sql, call, session, 'two_factor.enabled');
     });
     auditRelay.nudge();
