@@ -78,6 +78,27 @@ export const testActions = (started: () => PagesWorld) =>
       expect([await statusOf(secret), await statusOf(data.api_key)]).toEqual([200, 401]);
     });
 
+    test('revokes a replaced key that is still valid, and can do nothing else with it', async () => {
+      interface Key {
+        id: string;
+        api_key: string;
+      }
+      const replaced = (await world.call('POST', '/v1/keys', { name: 'To replace', scopes: ['agents:read'] })).json<{ data: Key }>().data;
+      const next = (await world.call('POST', `/v1/keys/${replaced.id}/rotate`, { previous_valid_seconds: 3_600 })).json<{ data: Key }>()
+        .data;
+      await visit.open('/live/keys');
+      const row = page.getByRole('row').filter({ hasText: 'To replace' }).filter({ hasText: 'Ends soon' });
+      await row.getByRole('button', { name: 'Actions of To replace (replaced)' }).click();
+      expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Revoke']);
+      await page.getByRole('menuitem', { name: 'Revoke' }).click();
+      await page.getByRole('dialog', { name: 'Revoke the replaced key?' }).getByRole('textbox').fill('To replace');
+      await page.getByRole('button', { name: 'Revoke the key' }).click();
+      await announced('The key was revoked.');
+      await row.waitFor({ state: 'detached' });
+      const statusOf = async (key: string) => (await world.call('GET', '/v1/agents', undefined, key)).status;
+      expect([await statusOf(next.api_key), await statusOf(replaced.api_key)]).toEqual([200, 401]);
+    });
+
     test('sends a test event, sees without a reload how it ended, and sends it again', async () => {
       await visit.open(paths['webhook'] ?? '');
       await page.getByRole('button', { name: 'Send a test event' }).click();

@@ -64,7 +64,7 @@ export function KeysPage() {
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}
-        actions={(key) => (key.status === 'active' ? <KeyMenu apiKey={key} onAct={setActing} /> : null)}
+        actions={(key) => (key.status === 'active' || isEnding(key) ? <KeyMenu apiKey={key} onAct={setActing} /> : null)}
         empty={
           <Empty icon={KeyRound} title="No keys" actions={create}>
             A key is shown once, when it is created. Keep it like a password: on a server, never in a web page or an app.
@@ -117,22 +117,30 @@ const columnsOf = (nameOf: (id: string) => string): Column<ApiKey>[] => [
   { id: 'status', header: 'Status', width: '8.5rem', cell: (key) => <CredentialStatus {...key} /> },
 ];
 
+type Lifetime = Pick<ApiKey, 'ends_at' | 'status'>;
+
+/** True of a replaced key that is still valid. */
+const isEnding = ({ ends_at: endsAt, status }: Lifetime): boolean =>
+  status === 'ended' && endsAt !== null && new Date(endsAt).getTime() > Date.now();
+
 /** Active, ending at a time, or ended. */
-export function CredentialStatus({ ends_at: endsAt, status }: { ends_at: string | null; status: 'active' | 'ended' }) {
-  if (status === 'active' || !endsAt) return <Badge tone="success">Active</Badge>;
-  const isOver = new Date(endsAt).getTime() <= Date.now();
-  return <Badge tone={isOver ? 'neutral' : 'warning'}>{isOver ? 'Ended' : 'Ends soon'}</Badge>;
+export function CredentialStatus({ ends_at, status }: Lifetime) {
+  if (status === 'active') return <Badge tone="success">Active</Badge>;
+  return isEnding({ ends_at, status }) ? <Badge tone="warning">Ends soon</Badge> : <Badge tone="neutral">Ended</Badge>;
 }
 
 function KeyMenu({ apiKey, onAct }: { apiKey: ApiKey; onAct: (acting: Acting) => void }) {
+  const label = `Actions of ${apiKey.name || apiKey.hint}`;
+  const revoke = { label: 'Revoke', icon: Trash2, danger: true, onSelect: () => onAct({ kind: 'revoke', key: apiKey }) };
+  if (apiKey.status === 'ended') return <Menu label={`${label} (replaced)`} items={[revoke]} />;
   return (
     <Menu
-      label={`Actions of ${apiKey.name || apiKey.hint}`}
+      label={label}
       items={[
         { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', key: apiKey }) },
         { label: 'Rotate', icon: RefreshCw, onSelect: () => onAct({ kind: 'rotate', key: apiKey }) },
         'line',
-        { label: 'Revoke', icon: Trash2, danger: true, onSelect: () => onAct({ kind: 'revoke', key: apiKey }) },
+        revoke,
       ]}
     />
   );
@@ -189,8 +197,10 @@ function RevokeKey({ apiKey, onClose, onChanged }: { apiKey: ApiKey; onClose: ()
     notify('The key was revoked.');
     await onChanged();
   };
+  // The key that took its place has the same name.
+  const title = apiKey.status === 'ended' ? 'Revoke the replaced key?' : 'Revoke this key?';
   return (
-    <ConfirmDialog title="Revoke this key?" action="Revoke the key" name={apiKey.name || apiKey.hint} onConfirm={revoke} onClose={onClose}>
+    <ConfirmDialog title={title} action="Revoke the key" name={apiKey.name || apiKey.hint} onConfirm={revoke} onClose={onClose}>
       Programs that use it, or a token made from it, are refused at once. This cannot be undone.
     </ConfirmDialog>
   );
