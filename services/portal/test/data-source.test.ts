@@ -141,6 +141,26 @@ describe('the data source of an organization', () => {
     expect(await read(browser)).toMatchObject({ version: 1 });
   });
 
+  test('is read and changed with another token after one that identity refuses, as when the key that signed it was revoked', async () => {
+    const { userId, browser } = await signedInAdministrator();
+    // The token that the portal keeps names the session that was, and the next one the session that is.
+    const refuseToken = () =>
+      withDatabase(world.system.endpoints['postgres'] ?? '', (client) =>
+        client.query(`update identity.portal_sessions set id = 'ses_' || md5(id) where user_id = $1`, [userId]),
+      );
+    const requests: [string, string, object?][] = [
+      ['GET', '/api/live/data-source'],
+      ['PUT', '/api/live/data-source', { url }],
+      ['POST', '/api/live/data-source/test', {}],
+      ['DELETE', '/api/live/data-source'],
+    ];
+    await read(browser);
+    for (const [method, path, body] of requests) {
+      await refuseToken();
+      expect([method, outcome(await world.request(method, path, browser, body))]).toEqual([method, method === 'DELETE' ? '204' : '200']);
+    }
+  });
+
   test('shows no address where an operator has connected it, and may be replaced', async () => {
     const { organizationId, browser } = await signedInAdministrator();
     const agents = createClient('agents', {

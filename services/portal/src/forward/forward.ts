@@ -63,20 +63,11 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     let isHandedOver = false;
     try {
       const body = await readForwardedBody(exchange, session, deps.heldBytes);
-      const { sessions } = deps.backends;
-      /** Undefined where the gateway refuses the token, which is forgotten: nothing was done. */
-      const attempt = async (): Promise<GatewayReply | undefined> => {
-        const accessToken = await callFor(exchange, () => sessions.apiToken(session, target.environment));
-        const sent = await send(exchange, { method, target, body, accessToken }, deps);
-        if (sent.statusCode !== unauthorized) return sent;
-        sent.unwatch();
-        sessions.forget(session.token);
-        await sent.body.dump();
-        return undefined;
-      };
-      // The key that signed the token may have been revoked. Where the session has ended, identity refuses another token.
-      const sent = (await attempt()) ?? (await attempt());
-      if (!sent) throw new ServiceError('unauthorized');
+      const sent = await callFor(exchange, () =>
+        deps.backends.sessions.withApiToken(session, target.environment, (accessToken) =>
+          send(exchange, { method, target, body, accessToken }, deps),
+        ),
+      );
       const reply = await toReply(sent, release);
       isHandedOver = reply.stream !== undefined;
       return reply;
@@ -156,7 +147,7 @@ interface GatewayReply extends Dispatcher.ResponseData {
 
 const messagePath = /\/messages(\/stream)?(\?|$)/;
 
-/** Sends the request; it is aborted when the browser goes away or this process stops. */
+/** Sends the request; it is aborted when the browser goes away or this process stops. Rejects with `unauthorized` if the gateway refuses the token. */
 async function send(
   { request, response, requestId }: Exchange,
   { method, target, body, accessToken }: ForwardedRequest,
@@ -175,13 +166,14 @@ async function send(
   const headers = { ...selectHeaders(request.headers), authorization: `Bearer ${accessToken}`, 'x-request-id': requestId };
   const headersTimeout = method === 'POST' && messagePath.test(target.path) ? headLimits.messageMs : headLimits.usualMs;
   const limits = { headersTimeout, bodyTimeout: quietLimitMs, signal: abort.signal };
-  try {
-    const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits });
-    return Object.assign(reply, { unwatch });
-  } catch (cause) {
+  const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits }).catch((cause: unknown) => {
     unwatch();
     throw new ServiceError(abort.signal.aborted ? 'cancelled' : 'unavailable', { cause });
-  }
+  });
+  if (reply.statusCode !== unauthorized) return Object.assign(reply, { unwatch });
+  unwatch();
+  await reply.body.dump();
+  throw new ServiceError('unauthorized');
 }
 
 const selectHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>

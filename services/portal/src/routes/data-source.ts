@@ -46,8 +46,9 @@ function routesOf<Body extends z.ZodObject | undefined = undefined>(
       limitMs,
       ...(body && { body }),
       async handler(request, { agents, sessions }: Backends) {
-        const accessToken = await sessions.apiToken(request.session, environment);
-        const data = await handler(request as never, { agents, accessToken });
+        const data = await sessions.withApiToken(request.session, environment, (accessToken) =>
+          handler(request as never, { agents, accessToken }),
+        );
         return data === undefined ? { status: 204 } : jsonReply(200, { data });
       },
     }),

@@ -29,8 +29,9 @@ test('requests that share a look-up do not depend on the first of them', async (
   const withFirst = <T>(work: () => Promise<T>) =>
     withCall({ requestId: 'first', expiresAt: performance.now() + 50, signal: browser.signal }, work);
   const session = { token, user } as never;
-  const first = [withFirst(() => sessions.resume(token)), withFirst(() => sessions.apiToken(session, 'live'))];
-  const second = [sessions.resume(token), sessions.apiToken(session, 'live')];
+  const apiToken = () => sessions.withApiToken(session, 'live', async (accessToken) => accessToken);
+  const first = [withFirst(() => sessions.resume(token)), withFirst(apiToken)];
+  const second = [sessions.resume(token), apiToken()];
   browser.abort();
   answer();
   expect(await Promise.all([...first, ...second])).toEqual([

@@ -15,8 +15,11 @@ export interface Session extends PortalSession {
 export interface Sessions {
   /** The session of a token; rejects with `unauthorized` if it has ended. The answer is at most a second old. */
   resume(token: string): Promise<Session>;
-  /** A token of the public API for the session's user. */
-  apiToken(session: Session, environment: Environment): Promise<string>;
+  /**
+   * Runs work with a token of the public API for the session's user. If that is refused with `unauthorized`, which has no effect, the work runs
+   * once more with a new token: the key that signed the first may have been revoked. Where the session has ended, identity refuses a new token.
+   */
+  withApiToken<T>(session: Session, environment: Environment, work: (accessToken: string) => Promise<T>): Promise<T>;
   /** True if the token was that of a valid session when this process last asked. */
   knows(token: string): boolean;
   /** Makes the process forget what it knows of a session that ended or changed. */
@@ -84,6 +87,13 @@ export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession
     }
   };
 
+  const apiToken = ({ token, user }: Session, environment: Environment): Promise<string> =>
+    apiTokens[environment].get(apiTokenId(token, user.role), async () => {
+      const { accessToken, expiresIn } = await identity.issueSessionToken({ sessionToken: token, environment });
+      // Also a token that ends sooner is used for half of its time.
+      return { value: accessToken, lifetimeMs: Math.max(expiresIn * 1_000 - renewBeforeMs, expiresIn * 500) };
+    });
+
   return {
     forget,
     knows: (token) => token !== '' && sessions.has(idOf(token)),
@@ -95,11 +105,17 @@ export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession
         return { value: { ...rest, user: required(user), token }, lifetimeMs: sessionLifetimeMs };
       });
     },
-    apiToken: ({ token, user }, environment) =>
-      apiTokens[environment].get(apiTokenId(token, user.role), async () => {
-        const { accessToken, expiresIn } = await identity.issueSessionToken({ sessionToken: token, environment });
-        // Also a token that ends sooner is used for half of its time.
-        return { value: accessToken, lifetimeMs: Math.max(expiresIn * 1_000 - renewBeforeMs, expiresIn * 500) };
-      }),
+    async withApiToken(session, environment, work) {
+      for (let isRepeated = false; ; isRepeated = true) {
+        const accessToken = await apiToken(session, environment);
+        try {
+          return await work(accessToken);
+        } catch (cause) {
+          if (ServiceError.from(cause).code !== 'unauthorized') throw cause;
+          forget(session.token);
+          if (isRepeated) throw cause;
+        }
+      }
+    },
   };
 }
