@@ -203,6 +203,14 @@ describe('a sign-in', () => {
     expect(await world.outcomeBehind(passwordRehash(userId), attempt)).toBe('ok');
   });
 
+  test('gets no session if the e-mail address of its user is changed after it was verified', async () => {
+    const { email, userId } = await world.makeOrganization();
+    const change = [[lockUser, userId] as const, [`update users set email = 'new-' || email where id = $1`, userId] as const];
+    expect(await world.outcomeBehind(change, () => world.signIn(email))).toBe('invalid_credentials');
+    expect(await world.database('select 1 from identity.portal_sessions where user_id = $1', [userId])).toEqual([]);
+    expect(await outcomeOf(world.signIn(`new-${email}`))).toBe('ok');
+  });
+
   test('gets one answer for an unknown address, a wrong password and a user without one', async () => {
     const { email, organizationId } = await world.makeOrganization();
     const { service } = world;
