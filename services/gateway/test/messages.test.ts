@@ -179,9 +179,17 @@ describe('a message that is waited for', () => {
     expect(answer.text).not.toMatch(/secret|boom/);
   });
 
-  test('that was cancelled is a 409', async () => {
-    world.answering(({ answerId }) => answerMessage(answerId, { status: 'cancelled', creditsConsumed: 0 }));
-    expectError(await world.post(), 409, 'answer_cancelled');
+  test.each([
+    [
+      'The answer was cancelled. Business data had been changed before.',
+      'The answer was cancelled. Business data had been changed before.',
+    ],
+    ['', errorCodes.answer_cancelled.message],
+  ])('that was cancelled is a 409 that says what the message says: %j', async (content, text) => {
+    world.answering(({ answerId }) => answerMessage(answerId, { status: 'cancelled', creditsConsumed: 0, content }));
+    const answer = await world.post();
+    expectError(answer, 409, 'answer_cancelled');
+    expect(answer.body.error.message).toBe(text);
   });
 
   test('whose answer was deleted is a 404 for the agent', async () => {

@@ -123,6 +123,14 @@ describe('a streamed answer', () => {
     });
   });
 
+  test('ends with what a cancelled message says', async () => {
+    const { item, reader, send } = await begin();
+    const content = 'The answer was cancelled. Business data had been changed before.';
+    send({ kind: 'ended', message: answerMessage(item.answerId, { status: 'cancelled', content }) });
+    await reader.ended;
+    expect(reader.events.at(-1)).toMatchObject({ event: 'failed', data: { error: { code: 'answer_cancelled', message: content } } });
+  });
+
   test('lasts longer than the wait limit of other requests', async () => {
     const { item, reader, send } = await begin();
     await pause(1_600);

@@ -191,10 +191,10 @@ export interface AcceptedAnswer {
 const detailsOf = ({ messageId, conversationId }: AcceptedAnswer) => ({ message_id: messageId, conversation_id: conversationId });
 
 /** The error that this answer ended with; undefined if it completed. */
-export function failureOf({ id, conversationId, status, failure }: AnswerMessage): PublicError | undefined {
+export function failureOf({ id, conversationId, status, content, failure }: AnswerMessage): PublicError | undefined {
   if (status === 'completed') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
-  if (status === 'cancelled') return new ServiceError('answer_cancelled', { details });
+  if (status === 'cancelled') return new ServiceError('answer_cancelled', { message: content || undefined, details });
   if (failure?.code === 'answer_timeout') return deadlineError(failure.message, details);
   if (failure && isPublicErrorCode(failure.code)) return new ServiceError(failure.code, { message: failure.message || undefined, details });
   return new ServiceError('internal', { details, cause: new Error(`an answer failed with ${failure?.code}`) });

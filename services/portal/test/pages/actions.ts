@@ -44,7 +44,7 @@ export const testActions = (started: () => PagesWorld) =>
         const { data } = (await world.call('GET', location)).json<{ data: Message }>();
         expect(data).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
         await visit.open(`/live/chat/${agent}/${data.conversation_id}`);
-        await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
+        await page.getByText('The answer was cancelled. No credits were charged.', { exact: true }).waitFor();
       } finally {
         process.kill(pid, 'SIGCONT');
       }

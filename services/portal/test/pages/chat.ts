@@ -55,6 +55,17 @@ export const testChat = (started: () => PagesWorld) =>
       return (await world.call('GET', `/v1/agents/${agent}/conversations/${conversation}/messages`)).json<{ data: Json[] }>().data;
     }
 
+    /** Changes the answers in lists of messages. */
+    const rewriteAnswers = (change: () => Json) =>
+      rewrite(
+        page,
+        (body) => ({
+          ...body,
+          data: (body as { data: Json[] }).data.map((one) => (one['role'] === 'assistant' ? { ...one, ...change() } : one)),
+        }),
+        listOfMessages,
+      );
+
     test('shows an answer that ended while its connection was lost', async () => {
       const { questions } = await loseStream(page);
       await ask('How many customers do we have?');
@@ -65,16 +76,7 @@ export const testChat = (started: () => PagesWorld) =>
     test('sends a question that may be answered again under its key, and with the body that it had', async () => {
       const { questions, allow } = await loseStream(page);
       const isAnswered = { current: false };
-      await rewrite(
-        page,
-        (body) => {
-          const list = body as { data: Json[] };
-          return isAnswered.current
-            ? body
-            : { ...list, data: list.data.map((one) => (one['role'] === 'assistant' ? { ...one, status: 'running' } : one)) };
-        },
-        listOfMessages,
-      );
+      await rewriteAnswers(() => (isAnswered.current ? {} : { status: 'running' }));
       await ask('How many customers do we have in each city?');
       const again = page.getByRole('button', { name: 'Send it again' });
       await again.waitFor();
@@ -168,14 +170,8 @@ export const testChat = (started: () => PagesWorld) =>
 
     test('cancels an answer that began before a reload, or in another window', async () => {
       let isCancelled = false;
-      await rewrite(
-        page,
-        (body) => {
-          const status = isCancelled ? 'cancelled' : 'running';
-          return { ...body, data: (body as { data: Json[] }).data.map((one) => (one['role'] === 'assistant' ? { ...one, status } : one)) };
-        },
-        listOfMessages,
-      );
+      const content = 'The answer was cancelled. Business data had been changed before, and stays changed.';
+      await rewriteAnswers(() => (isCancelled ? { status: 'cancelled', content } : { status: 'running' }));
       await page.route(/\/cancel$/, async (route) => {
         isCancelled = true;
         await route.fulfill({ json: { data: {} } });
@@ -187,7 +183,7 @@ export const testChat = (started: () => PagesWorld) =>
       await box().fill('A message that would be refused');
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Cancel the answer' }).click();
-      await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
+      await page.getByText(content, { exact: true }).waitFor();
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
       expect([sent, await box().inputValue()]).toEqual([[], 'A message that would be refused']);
       expect(await box().evaluate((element) => element.matches(':focus'))).toBe(true);
@@ -195,16 +191,7 @@ export const testChat = (started: () => PagesWorld) =>
 
     test('says that an answer of before a reload is being written, and shows it when it ends', async () => {
       let isWritten = false;
-      await rewrite(
-        page,
-        (body) => {
-          const list = body as { data: Json[] };
-          return isWritten
-            ? list
-            : { ...list, data: list.data.map((one) => (one['role'] === 'assistant' ? { ...one, status: 'running', content: '' } : one)) };
-        },
-        listOfMessages,
-      );
+      await rewriteAnswers(() => (isWritten ? {} : { status: 'running', content: '' }));
       await page.goto(paths['chat'] ?? '');
       await page.getByRole('status').getByText('The answer is being written').waitFor();
       expect(await answers().count()).toBe(0);
@@ -236,20 +223,39 @@ export const testChat = (started: () => PagesWorld) =>
       expect(reads.list).toBe(2);
     });
 
-    test('raises no alarm about an answer that the user has cancelled', async () => {
-      const conversation = paths['chat']?.split('/').at(-1);
-      const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-      const started = event('started', { message_id: 'msg_pending', conversation_id: conversation });
-      const failed = event('failed', { error: { code: 'answer_cancelled', message: 'The answer was cancelled.' } });
-      await page.route(stream, (route) => route.fulfill({ contentType: 'text/event-stream', body: started + failed }));
+    /** Sends a message in the conversation of the tests. Its stream ends with this event. */
+    async function askWithEnd(name: string, data: object) {
+      const eventOf = (type: string, fields: object) => `event: ${type}\ndata: ${JSON.stringify(fields)}\n\n`;
+      const started = eventOf('started', { message_id: 'msg_pending', conversation_id: paths['chat']?.split('/').at(-1) });
+      await page.route(stream, (route) => route.fulfill({ contentType: 'text/event-stream', body: started + eventOf(name, data) }));
       await visit.open(paths['chat'] ?? '');
-      await box().fill('A question that is cancelled');
+      await box().fill('A question with this end');
       const isEnded = page.waitForResponse(stream);
       await page.keyboard.press('Enter');
       await isEnded;
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
       await settle(page);
+    }
+
+    test('raises no alarm about an answer that the user has cancelled', async () => {
+      await askWithEnd('failed', { error: { code: 'answer_cancelled', message: 'The answer was cancelled.' } });
       expect(await page.getByRole('alert').count()).toBe(0);
+    });
+
+    test('says once why an answer failed: in the notice until that is dismissed, and then in its place', async () => {
+      const reason = 'The model gave up. Business data had been changed before, and stays changed.';
+      await rewriteAnswers(() => ({ id: 'msg_pending', status: 'failed', content: `This message could not be answered. ${reason}` }));
+      await askWithEnd('failed', { error: { code: 'provider_error', message: reason } });
+      expect(await page.getByText(reason).allInnerTexts()).toEqual([expect.stringContaining(`${reason} Send it again`)]);
+      await page.getByRole('button', { name: 'dismiss' }).click();
+      await page.getByText(`This message could not be answered. ${reason}`, { exact: true }).waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+    });
+
+    test.each(['failed', 'cancelled'])('says of an answer without a text that it ended as %s', async (status) => {
+      await rewriteAnswers(() => ({ status, content: '' }));
+      await page.goto(paths['chat'] ?? '');
+      await page.getByText(new RegExp(`^This answer (was )?${status}. It cost nothing.$`)).waitFor();
     });
 
     test('says that an answer could not be read', async () => {

@@ -37,6 +37,7 @@ function AnswerText({ text, isMarkdown = true }: { text: string; isMarkdown?: bo
   );
 }
 
+/** For answers without a text of their own about their end. */
 const ends: Partial<Record<ListedMessage['status'], string>> = {
   failed: 'This answer failed. It cost nothing.',
   cancelled: 'This answer was cancelled. It cost nothing.',
@@ -45,7 +46,12 @@ const ends: Partial<Record<ListedMessage['status'], string>> = {
 export function Answer({ agentId, message }: { agentId: string; message: ListedMessage }) {
   if (isUnderWay(message)) return <Working label="The answer is being written, and appears here when it is complete" />;
   const end = ends[message.status];
-  if (end) return <p className="answer muted">{end}</p>;
+  if (end)
+    return (
+      <p className="answer muted wrap" dir="auto">
+        {message.content || end}
+      </p>
+    );
   return (
     <article className="answer" aria-label="Answer">
       <AnswerText text={message.content} isMarkdown={message.content_type === 'markdown'} />

@@ -177,8 +177,8 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
   if (!data && !pending) return <Loading label="Reading the messages" />;
   const listed = (data?.pages.flatMap((page) => page.data) ?? []).toReversed();
   const isListed = listed.some(({ id }) => id === pending?.messageId);
-  // The answer that arrives stands in place of the listed one, which alone is shown after a failure.
-  const messages = pending?.failure ? listed : listed.filter(({ id }) => id !== pending?.messageId);
+  // The answer that arrives, or the notice of its failure, stands in place of the listed one. A notice that does not tell how it ended stands beside it.
+  const messages = pending?.failure && pending.mayBeAnswered ? listed : listed.filter(({ id }) => id !== pending?.messageId);
   // The button is gone with the last page; then the messages get its focus.
   const showEarlier = async (button: HTMLElement) => {
     const log = button.closest<HTMLElement>('[role="log"]');
