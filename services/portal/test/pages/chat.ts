@@ -258,6 +258,13 @@ export const testChat = (started: () => PagesWorld) =>
       await page.getByText(new RegExp(`^This answer (was )?${status}. It cost nothing.$`)).waitFor();
     });
 
+    test('reads an end of a stream whose text has the line separators of Unicode', async () => {
+      const sent: string[] = [];
+      page.on('request', (request) => void (stream.test(request.url()) && sent.push(request.url())));
+      await askWithEnd('completed', { content: 'One\u2028two\u2029three' });
+      expect([sent.length, await page.getByRole('alert').count()]).toEqual([1, 0]);
+    });
+
     test('says that an answer could not be read', async () => {
       await ask('How many products do we have?');
       await answers().waitFor();

@@ -125,7 +125,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, onChunk: () => void
 function parseEvent(block: string): StreamEvent | undefined {
   const fields: Record<string, string> = {};
   for (const line of block.split('\n')) {
-    const [, name, value = ''] = /^([a-z]+): ?(.*)$/.exec(line) ?? [];
+    const [, name, value = ''] = /^([a-z]+): ?(.*)$/s.exec(line) ?? [];
     if (name) fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value;
   }
   if (fields.data === undefined) return undefined;
