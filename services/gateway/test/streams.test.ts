@@ -303,6 +303,26 @@ describe('reading a message with Prefer: wait', () => {
     expect((await read({ prefer: 'wait=x' })).headers.has('preference-applied')).toBe(false);
   });
 
+  test('has the error of an answer that failed or was cancelled, as a stream ends with it', async () => {
+    const overdue = { status: 'failed', failure: { code: 'answer_timeout', message: '' } };
+    const ends = [
+      { status: 'cancelled', content: 'Cancelled.' },
+      overdue,
+      { status: 'failed', failure: { code: 'boom', message: 'a secret' } },
+    ];
+    for (const end of ends) {
+      peer.agents.getMessage = async ({ messageId }) => ({ message: answerMessage(messageId, end) });
+      const { item, reader, send } = await begin();
+      send({ kind: 'ended', message: answerMessage(item.answerId, end) });
+      await reader.ended;
+      const { data } = (await ask(gateway.url, `${path}/${item.answerId}`, { token })).body;
+      expect(data.error).toEqual(reader.events.at(-1)?.data.error);
+      expect(data.error.message).not.toMatch(/secret/);
+    }
+    peer.agents.getMessage = async ({ messageId }) => ({ message: pending(messageId) });
+    expect((await read({})).body.data).not.toHaveProperty('error');
+  });
+
   test('reads an answer once for all requests that wait for it', async () => {
     let reads = 0;
     const released = Promise.withResolvers<void>();

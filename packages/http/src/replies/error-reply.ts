@@ -8,10 +8,18 @@ const unavailableRetryAfter = '1';
 /** An error whose code callers may see. */
 export type PublicError = ServiceError<PublicErrorCode>;
 
+/** The fields of an error that callers see. */
+export const describeError = ({ code, definition, message, param, details }: PublicError) => ({
+  type: definition.type,
+  code,
+  message,
+  param,
+  details,
+});
+
 /** The body of every failure. */
-export function errorBody({ code, definition, message, param, details }: PublicError, requestId: string): string {
-  return JSON.stringify({ error: { type: definition.type, code, message, param, details }, meta: { request_id: requestId } });
-}
+export const errorBody = (error: PublicError, requestId: string): string =>
+  JSON.stringify({ error: describeError(error), meta: { request_id: requestId } });
 
 export function errorReply(exchange: Exchange, error: PublicError): Reply {
   return {

@@ -190,9 +190,9 @@ export interface AcceptedAnswer {
 
 const detailsOf = ({ messageId, conversationId }: AcceptedAnswer) => ({ message_id: messageId, conversation_id: conversationId });
 
-/** The error that this answer ended with; undefined if it completed. */
+/** The error that this answer ended with; undefined unless it failed or was cancelled. */
 export function failureOf({ id, conversationId, status, content, failure }: AnswerMessage): PublicError | undefined {
-  if (status === 'completed') return undefined;
+  if (status !== 'failed' && status !== 'cancelled') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
   if (status === 'cancelled') return new ServiceError('answer_cancelled', { message: content || undefined, details });
   if (failure?.code === 'answer_timeout') return deadlineError(failure.message, details);

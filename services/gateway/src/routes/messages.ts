@@ -1,8 +1,10 @@
 import { required, ServiceError, withCall } from '@agent-service/contracts';
+import { describeError } from '@agent-service/http/replies/error-reply';
 import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { parseEventId } from '../answers/answer-stream.ts';
 import type { Answers, NewMessage } from '../answers/answers.ts';
+import { failureOf } from '../answers/waiters.ts';
 import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 import {
@@ -192,9 +194,12 @@ export const getMessage = route({
     const read = () => agents.getMessage({ agentId, messageId });
     const first = await read();
     const preferred = preferredWait(headers.Prefer);
-    const toData = (answer: typeof first) => ({
-      data: { ...toReadMessage(required(answer.message)), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) },
-    });
+    const toData = (answer: typeof first) => {
+      const sent = required(answer.message);
+      const failure = failureOf(sent);
+      const more = { ...(failure && { error: describeError(failure) }), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) };
+      return { data: { ...toReadMessage(sent), ...more } };
+    };
     if (preferred === undefined) return toData(first);
     const seconds = Math.min(preferred, answers.maxWaitSeconds);
     const applied = { headers: ['Preference-Applied', `wait=${seconds}`] };

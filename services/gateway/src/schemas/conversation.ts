@@ -156,6 +156,10 @@ export const readMessage = listedMessage
       .array(step)
       .optional()
       .meta({ description: 'Every call of a tool, in order. Beyond the specification.', ...extension }),
+    error: errorEnvelope.shape.error.optional().meta({
+      description: 'Why the answer failed or was cancelled, as a caller who waits for it gets it. Beyond the specification.',
+      ...extension,
+    }),
   })
   .meta({ id: 'ReadMessage' });
 

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 cfa6d431474c4b9a6aadb7621d600ac20963fd2ba1fa1bc6db674a5a8920b2dc
+# Source: sha256 b5f27be6cffcd5579746df996d473cbfe04a4de79b5485e4f1b7a88a85607e4d

@@ -1525,6 +1525,10 @@ class ReadMessage(BaseModel):
         Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.'),
     ] = None
     steps: Annotated[list[AnswerStep] | None, Field(description='Every call of a tool, in order. Beyond the specification.')] = None
+    error: Annotated[
+        ErrorDescription | None,
+        Field(description='Why the answer failed or was cancelled, as a caller who waits for it gets it. Beyond the specification.'),
+    ] = None
 
 
 class RedeliverWebhookDeliveryResponse(BaseModel):
