@@ -1,6 +1,7 @@
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, body, boot, createAgent } from './boot.ts';
+import { StoredConversations } from './stored-conversations.ts';
 
 let agents: BootedService;
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
@@ -150,14 +151,18 @@ test('without a version all concurrent changes succeed', async () => {
 
 test('every operation on a deleted agent answers not found at once', async () => {
   const agentId = await create();
+  const talk = new StoredConversations(agents.database, { organizationId: 'org_a', environment: 'live', agentId, userId: 'usr_1' });
+  const conversationId = await talk.begin(clock.now);
+  const messageId = await talk.exchange(conversationId, clock.now + 10);
   await remove(agentId);
-  const conversationId = 'conv_1';
   const calls = [
     () => get(agentId),
     () => update(agentId, { name: 'x' }),
     () => remove(agentId),
     () => asCaller({}, () => agents.gateway.listConversations({ agentId })),
     () => asCaller({}, () => agents.gateway.listMessages({ agentId, conversationId })),
+    () => asCaller({}, () => agents.gateway.getMessage({ agentId, messageId })),
+    () => asCaller({}, () => agents.gateway.cancelAnswer({ agentId, messageId })),
   ];
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -73,6 +73,7 @@ describe('a conversation', () => {
       () => agents.gateway.getConversation({ agentId, conversationId }),
       () => agents.gateway.listMessages({ agentId, conversationId }),
       () => agents.gateway.getMessage({ agentId, messageId }),
+      () => agents.gateway.cancelAnswer({ agentId, messageId }),
       () => agents.gateway.setFeedback({ agentId, messageId, score: 5 }),
       () => agents.gateway.updateConversation({ agentId, conversationId, title: 'x' }),
       () => agents.gateway.deleteConversation({ agentId, conversationId }),

@@ -8,6 +8,7 @@ import {
 } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
+import { findMessage } from '../conversations/index.ts';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
 import {
@@ -114,13 +115,20 @@ export class EndAnswers {
     await this.end(keys.map((key) => ({ ...toFailedEnd(key, failureOf('internal')), isUnsettled: true })));
   }
 
-  /** Cancels an answer of this user with this agent that has no result yet, in the caller's transaction. */
+  /**
+   * Cancels an answer of this user with this agent that has no result yet, in the caller's transaction. An ended one is returned as it is;
+   * undefined where its user cannot read it.
+   */
   async cancel(sql: Sql, key: AnswerKey, { agentId, userId, preventAcceptance }: CancelOptions): Promise<Cancellation | undefined> {
     const unused = preventAcceptance ? await this.#markUnaccepted(sql, key) : [];
     if (unused.length > 0) return { row: undefined, onCommit: () => this.#releases.add(unused) };
     const before = await readOne(sql, key);
     if (before?.agentId !== agentId || before.userId !== userId) return undefined;
-    if (before.status !== 'queued' && before.status !== 'running') return { row: before, onCommit: () => undefined };
+    if (before.status !== 'queued' && before.status !== 'running') {
+      // Readers get no message of a deleted agent or conversation.
+      const message = await findMessage(sql, { tenant: key, agentId, userId }, key.id);
+      return message && { row: before, onCommit: () => undefined };
+    }
     const onCommit = await this.#endWithin(sql, [toCancelledEnd(key)]);
     const row = await readOne(sql, key);
     return row && { row, onCommit };

@@ -10,6 +10,7 @@ import { removalStatements, removeDeletedConversation } from './store/removal.ts
 
 export { ConversationCountEntity, ConversationEntity, MessageEntity } from './store/conversations.ts';
 export { MessageFeedbackEntity } from './store/feedback.ts';
+export { findMessage } from './store/messages.ts';
 export { maxMessagesPerStep, removeConversations, shortenConversation } from './store/removal.ts';
 
 export const conversationsStatements = { ...messageStatements, ...conversationStatements, ...feedbackStatements, ...removalStatements };
