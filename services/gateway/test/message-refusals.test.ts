@@ -17,7 +17,6 @@ describe('a message that is refused', () => {
     ['not_found', 404],
     ['agent_not_active', 409],
     ['conversation_busy', 409],
-    ['idempotency_in_progress', 409],
     ['idempotency_key_reused', 422],
     ['invalid_request', 400],
   ])('as %s is a %i', async (code, status) => {

@@ -69,7 +69,9 @@ export function documentedAnswers(document: OpenApi): DocumentedAnswers {
     const known = patterns.find(({ pattern }) => pattern.test(pathname))?.path;
     const operation = known === undefined ? undefined : document.paths[known]?.[method.toLowerCase()];
     if (known === undefined || !operation) return;
-    const fault = faultOf(answer, operation, ['paths', known, method.toLowerCase(), 'responses', String(status)], faultsAt);
+    const fault =
+      faultOf(answer, operation, ['paths', known, method.toLowerCase(), 'responses', String(status)], faultsAt) ??
+      faultInCode(answer, operation, document);
     if (fault === undefined) return;
     throw new Error(`The OpenAPI document does not describe this answer to ${method} ${path}: ${status} ${text.slice(0, 500)}\n${fault}`);
   };
@@ -110,6 +112,20 @@ function faultOf(
   if (!media) return `It has the types ${Object.keys(response.content ?? {}).join(', ')}.`;
   if (type === 'text/event-stream') return faultInEvents(text, media, [...path, 'content', type], faultsAt);
   return type === 'application/json' ? faultsAt([...path, 'content', type, 'schema'], JSON.parse(text)) : undefined;
+}
+
+/** An error has one of the codes that the examples of its status have. */
+function faultInCode({ status, text }: CheckedAnswer, { responses }: Operation, { components }: OpenApi): string | undefined {
+  const examples = Object.values(responses[status]?.content?.['application/json']?.examples ?? {});
+  if (examples.length === 0) return undefined;
+  const codes = examples.map(({ value, $ref }) => codeOf($ref ? components.examples[$ref.split('/').at(-1) ?? '']?.value : value));
+  return codes.includes(codeOf(JSON.parse(text))) ? undefined : `It has the codes ${codes.join(', ')}.`;
+}
+
+/** The code in an error, or in the flat form of RFC 6749. */
+function codeOf(body: unknown): string | undefined {
+  const { error } = body as { error?: string | { code?: string } };
+  return typeof error === 'object' ? error.code : error;
 }
 
 /** The first event that is not one of those which the document describes. The last may be cut, where a client leaves. */

@@ -3,7 +3,7 @@ import { everyRoute } from '../routes/index.ts';
 import { createOpenApi } from './document.ts';
 
 type Schema = Record<string, unknown>;
-type Content = Record<string, { schema?: Schema; 'x-itemSchema'?: Schema }>;
+type Content = Record<string, { schema?: Schema; 'x-itemSchema'?: Schema; examples?: Record<string, unknown> }>;
 interface Operation {
   operationId: string;
   requestBody?: { content: Content };
@@ -65,6 +65,19 @@ test('fields beyond the specification are marked, also where they refer to a sch
   const { properties } = document.components.schemas.ListedMessage;
   for (const name of ['feedback', 'usage', 'result', 'queries']) expect([name, properties[name]['x-extension']]).toEqual([name, true]);
   expect(JSON.stringify(document)).not.toContain('"override"');
+});
+
+describe('the codes of errors', () => {
+  const idsWith = (status: number, code: string) =>
+    operations
+      .filter(({ responses }) => code in (responses[status]?.content?.['application/json']?.examples ?? {}))
+      .map(({ operationId }) => operationId);
+
+  test('of messages do not ask to repeat one later: a repeated one gets the answer of the first', () => {
+    const running = idsWith(409, 'idempotency_in_progress');
+    expect(running).toContain('cancelAnswer');
+    for (const operationId of ['sendMessage', 'streamMessage']) expect(running).not.toContain(operationId);
+  });
 });
 
 describe('generated clients', () => {

@@ -200,6 +200,8 @@ function codesOf(route: Route): PublicErrorCode[] {
   if (route.cost || route.auth === 'token') codes.push('rate_limited');
   if (route.body) codes.push('payload_too_large', 'unsupported_media_type', 'request_timeout');
   if (route.body && route.bodyType !== 'form') codes.push('invalid_json');
-  if (isIdempotent(route)) codes.push('idempotency_in_progress', 'idempotency_key_reused');
+  if (isIdempotent(route)) codes.push('idempotency_key_reused');
+  // A repeated message waits for the answer of the first.
+  if (isIdempotent(route) && route.cost !== 'message') codes.push('idempotency_in_progress');
   return [...new Set([...codes, ...(route.errors ?? [])])];
 }

@@ -67,6 +67,7 @@ export const sendMessage = route({
     'conversation_busy',
     'answer_cancelled',
     'agent_deleted',
+    'change_unfinished',
     'credits_exhausted',
     'user_limit_reached',
     'too_many_waiting',

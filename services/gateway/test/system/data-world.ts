@@ -9,7 +9,7 @@ import {
   type ReceivedResponse,
   type ScriptedModel,
   scriptedModel,
-  send,
+  servedAnswers,
   testSystemWithServers,
   until,
   withoutRateLimits,
@@ -55,6 +55,7 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const operator = createClient('agents', { ...options, address: system.endpoints['agents'] ?? '' });
   const adminUrl = system.endpoints['postgres'] ?? '';
+  const answers = await servedAnswers(system.url);
 
   const world: DataWorld = {
     system,
@@ -70,7 +71,7 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
       return url.href;
     },
     call: (key, method, path, body, headers) =>
-      send(system.url, {
+      answers.send(system.url, {
         method,
         path,
         headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
