@@ -20,12 +20,17 @@ interface Use {
 /** Remembers which credentials were used when, and writes that apart from authentication, which waits for no write. */
 export interface CredentialUses {
   record(credential: UsedCredential): void;
-  /** Writes some of the recorded uses; resolves to how many. Those that cannot be written now, as with a locked row of one tenant, are kept. */
+  /**
+   * Writes some of the recorded uses; resolves to how many, or to 0 once those of before the last pause are written. Those that cannot be
+   * written now, as with a locked row of one tenant, are kept until after the next pause.
+   */
   flush(): Promise<number>;
 }
 
 export function createCredentialUses(store: Store): CredentialUses {
-  const recorded = new Map<string, Use>();
+  let recorded = new Map<string, Use>();
+  /** Uses to write before the next pause. Uses that are recorded during the writes follow after it, so that the writes have an end. */
+  let due = new Map<string, Use>();
 
   async function write(uses: readonly [string, Use][]): Promise<void> {
     await store.sql(recordUses, [
@@ -45,8 +50,9 @@ export function createCredentialUses(store: Store): CredentialUses {
       if (recorded.size < maxRecorded) recorded.set(credentialId, { organizationId, usedAt: processClock.now() });
     },
     async flush() {
-      const uses = [...recorded.entries().take(maxWritten)];
-      for (const [id] of uses) recorded.delete(id);
+      if (due.size === 0) [due, recorded] = [recorded, due];
+      const uses = [...due.entries().take(maxWritten)];
+      for (const [id] of uses) due.delete(id);
       let written = 0;
       await runBatch(uses, async (batch, pending) => {
         try {
@@ -62,7 +68,7 @@ export function createCredentialUses(store: Store): CredentialUses {
           throw cause;
         }
       });
-      return written;
+      return due.size > 0 ? written : 0;
     },
   };
 }
