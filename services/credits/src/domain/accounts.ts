@@ -137,14 +137,9 @@ export function totalBalance(ledger: Ledger): number {
   return ledger.pool + ledger.allocated;
 }
 
-/** The credits that new holds of the user may take. Negative if the limit was lowered below what is used or on hold. */
-export function spendable(user: UserAccount): number {
-  return user.monthlyLimit + user.carried - user.used - user.onHold;
-}
-
-/** The limit on the user's free balance. */
+/** The credits that new holds of the user may take, and the limit on the free balance. 0 if the limit was lowered below what is used or on hold. */
 export function room(user: UserAccount): number {
-  return Math.max(0, spendable(user));
+  return Math.max(0, user.monthlyLimit + user.carried - user.used - user.onHold);
 }
 
 /** The balance below which the organization is warned. */

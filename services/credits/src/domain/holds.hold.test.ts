@@ -69,6 +69,14 @@ test('a user above a lowered limit has 0 credits available, not less', () => {
   expect(ledger.one(JANUARY, op.hold('m2', 'u', 1))).toEqual(overLimit(1, 0, 10, 0));
 });
 
+test('a hold of 0 credits is granted to a user above a lowered limit', () => {
+  const ledger = ledgerWith(100);
+  ledger.one(JANUARY, op.hold('m1', 'u', 50));
+  ledger.one(JANUARY, op.limit('l', 'u', 10));
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 0))).toEqual({ ok: true, kind: 'hold', amount: 0 });
+  expect(ledger.user('u')).toMatchObject({ balance: 0, onHold: 50 });
+});
+
 test('an account that the pool could not fill at the start of the month is filled by a later hold', () => {
   const ledger = ledgerWith(100);
   ledger.run(JANUARY, [op.limit('l', 'u', 60), op.limit('l2', 'other', 40)]);

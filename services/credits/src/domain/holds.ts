@@ -1,4 +1,4 @@
-import { room, spendable, type UserAccount } from './accounts.ts';
+import { room, type UserAccount } from './accounts.ts';
 import type { HoldOperation, Refusal, ReleaseOperation, Result, SettleOperation } from './operations.ts';
 import type { Hold } from './state.ts';
 import { fingerprint, refuse, refuseShort, replenish, startMonth, type Workspace } from './workspace.ts';
@@ -69,7 +69,7 @@ function repeatHold(earlier: Readonly<Hold>, operation: HoldOperation): Result {
 
 function findShortage(user: UserAccount, pool: number, amount: number): Refusal | null {
   const { monthlyLimit, used: usedThisMonth } = user;
-  if (amount > spendable(user))
+  if (amount > room(user))
     return refuseShort('user_limit_reached', { required: amount, available: room(user), monthlyLimit, usedThisMonth });
   const reachable = user.balance + pool;
   return amount > reachable ? refuseShort('credits_exhausted', { required: amount, available: reachable }) : null;
