@@ -272,13 +272,46 @@ def test_a_stream_that_is_closed_closes_its_connection_and_has_the_time_limit_of
 
 @pytest.mark.parametrize(
     ("code", "type", "status"),
-    [("answer_cancelled", "conflict", 409), ("agent_deleted", "not_found", 404), ("provider_error", "provider", 502)],
+    [
+        ("answer_cancelled", "conflict", 409),
+        ("agent_deleted", "not_found", 404),
+        ("provider_error", "provider", 502),
+        ("a_later_one", "provider", 502),
+        ("data_source_unavailable", "provider", 503),
+        ("data_scope_empty", "provider", 503),
+        ("answer_timeout", "provider", 504),
+        ("unavailable", "internal", 503),
+        ("deadline_exceeded", "internal", 503),
+        ("internal", "internal", 500),
+    ],
 )
-def test_a_streamed_answer_that_fails_has_the_status_of_one_that_is_not_streamed(code: str, type: str, status: int) -> None:
-    data = json.dumps({"error": {"code": code, "type": type, "message": "Why."}})
-    body = Body(f"event: failed\ndata: {data}\n\n".encode())
-    with connect(lambda _: httpx.Response(200, stream=body)) as service, pytest.raises(ApiError, match=f"{status} {code}: Why."):
-        list(service.stream_answer("agt_1", "x"))
+def test_an_answer_that_fails_has_the_same_error_streamed_and_read_later(code: str, type: str, status: int) -> None:
+    error = {"type": type, "code": code, "message": "Why.", "param": None, "details": {"message_id": "msg_1"}}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(200, stream=Body(f"event: failed\ndata: {json.dumps({'error': error})}\n\n".encode()))
+        return httpx.Response(200, json={"data": {**MESSAGE, "status": "failed", "error": error}})
+
+    with connect(answer) as service:
+        for call in (lambda: list(service.stream_answer("agt_1", "x")), lambda: [service.wait_for_answer("agt_1", "msg_1")]):
+            with pytest.raises(ApiError, match=f"{status} {code}: Why.") as failed:
+                call()
+            assert (failed.value.type, failed.value.details) == (type, {"message_id": "msg_1"})
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "text"),
+    [
+        ("failed", "Why.", "502 provider_error: Why."),
+        ("cancelled", "Cancelled.", "409 answer_cancelled: Cancelled."),
+        ("cancelled", "", "409 answer_cancelled: The answer was cancelled."),
+    ],
+)
+def test_the_text_of_an_ended_answer_is_the_error_of_a_service_that_does_not_say_why(status: str, content: str, text: str) -> None:
+    ended = httpx.Response(200, json={"data": {**MESSAGE, "status": status, "content": content}})
+    with connect(lambda _: ended) as service, pytest.raises(ApiError, match=f"^{text}$"):
+        service.wait_for_answer("agt_1", "msg_1")
 
 
 def test_a_function_of_coroutines_gives_the_token() -> None:

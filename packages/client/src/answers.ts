@@ -166,13 +166,20 @@ interface StartedData {
   readonly attempt: number;
 }
 
-/** The status of a failed answer that is not streamed, which the event does not name. */
+/** The statuses that a caller who waits for the answer gets. Neither the event nor the message names them. */
 const failedStatus = 502;
-const failedStatuses: Readonly<Record<string, number>> = { conflict: 409, not_found: 404, internal: 500 };
+const statusOfType: Readonly<Record<string, number>> = { conflict: 409, not_found: 404, internal: 500 };
+const statusOfCode: Readonly<Record<string, number>> = {
+  data_source_unavailable: 503,
+  data_scope_empty: 503,
+  answer_timeout: 504,
+  unavailable: 503,
+  deadline_exceeded: 503,
+};
 
-function failedError(data: string): ApiError {
-  const error = toApiError(failedStatus, new Headers(), data);
-  return new ApiError({ ...error, status: failedStatuses[error.type] ?? failedStatus });
+function failedError(body: string): ApiError {
+  const error = toApiError(failedStatus, new Headers(), body);
+  return new ApiError({ ...error, status: statusOfCode[error.code] ?? statusOfType[error.type] ?? failedStatus });
 }
 
 /** Sends a message without waiting for its answer. `waitForAnswer` gets it later. */
@@ -237,7 +244,9 @@ async function readUntilEnded(
 
 const notEnded = (messageId: string, waitMs: number) => new TimeoutError(`The answer ${messageId} has not ended within ${waitMs} ms.`);
 
-function endedError({ status, content, id }: ReadMessage): ApiError {
+function endedError({ status, content, id, error }: ReadMessage): ApiError {
+  if (error) return failedError(JSON.stringify({ error }));
+  // A service of an earlier version does not say why.
   const isCancelled = status === 'cancelled';
   return new ApiError({
     status: isCancelled ? 409 : failedStatus,

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
+import { publicErrorCodes } from '@agent-service/contracts';
 import { afterEach, expect, test } from '@jest/globals';
 import {
   AgentServiceError,
@@ -199,13 +200,30 @@ test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
   },
 );
 
-test.each([
-  ['answer_cancelled', 'conflict', 409],
-  ['agent_deleted', 'not_found', 404],
-  ['provider_error', 'provider', 502],
-])('a streamed answer that ends with %s has the status of one that is not streamed', async (code, type, status) => {
-  const error = { error: { code, type, message: 'Why.', details: { message_id: 'msg_1' } } };
-  const { url } = await serve((_sent, response) => response.end(`event: failed\ndata: ${JSON.stringify(error)}\n\n`));
+/** Every code with which an answer can end. */
+const failures = Object.entries(publicErrorCodes)
+  .filter(([, { type }]) => ['provider', 'internal'].includes(type))
+  .map(([code, { type, http }]) => ({ code, type, status: http }))
+  .concat({ code: 'answer_cancelled', type: 'conflict', status: 409 }, { code: 'change_unfinished', type: 'conflict', status: 409 })
+  .concat({ code: 'agent_deleted', type: 'not_found', status: 404 }, { code: 'a_later_one', type: 'provider', status: 502 });
+
+test.each(failures)('an answer that ends with $code has the status $status, streamed or read later', async ({ code, type, status }) => {
+  const error = { type, code, message: 'Why.', param: null, details: { message_id: 'msg_1' } };
+  const { url } = await serve(({ method }, response) => {
+    if (method === 'POST') response.end(`event: failed\ndata: ${JSON.stringify({ error })}\n\n`);
+    else response.end(JSON.stringify({ data: { id: 'msg_1', status: 'failed', content: 'No answer. Why.', error } }));
+  });
   const failure = { status, code, type, details: { message_id: 'msg_1' }, message: `${status} ${code}: Why.` };
   await expect(streamAnswer(connect(url), 'agt_1', { message: 'x' }).next()).rejects.toMatchObject(failure);
+  await expect(waitForAnswer(connect(url), 'agt_1', 'msg_1')).rejects.toMatchObject(failure);
+});
+
+test.each([
+  ['failed', 'Why.', '502 provider_error: Why.'],
+  ['cancelled', 'Cancelled.', '409 answer_cancelled: Cancelled.'],
+  ['cancelled', '', '409 answer_cancelled: The answer was cancelled.'],
+])('an answer that ended as %s, read from a service that does not say why, has its text: %j', async (status, content, text) => {
+  const { url } = await serve((_sent, response) => response.end(JSON.stringify({ data: { id: 'msg_1', status, content } })));
+  const failure = { message: text, details: { message_id: 'msg_1' } };
+  await expect(waitForAnswer(connect(url), 'agt_1', 'msg_1')).rejects.toMatchObject(failure);
 });

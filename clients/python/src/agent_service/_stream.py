@@ -12,13 +12,22 @@ from ._operation import Body, CallOptions, body_text, segment
 _MAX_BUFFERED = 16 * 1024 * 1024
 
 
-#: The status of a failed answer that is not streamed, which the event does not name.
-_FAILED_STATUSES = {"conflict": 409, "not_found": 404, "internal": 500}
+#: The statuses that a caller who waits for the answer gets. Neither the event nor the message names them.
+_FAILED_STATUS = 502
+_STATUS_OF_TYPE = {"conflict": 409, "not_found": 404, "internal": 500}
+_STATUS_OF_CODE = {
+    "data_source_unavailable": 503,
+    "data_scope_empty": 503,
+    "answer_timeout": 504,
+    "unavailable": 503,
+    "deadline_exceeded": 503,
+}
 
 
 def failed_error(data: str) -> ApiError:
-    error = to_api_error(502, {}, data)
-    return to_api_error(_FAILED_STATUSES.get(error.type, 502), {}, data)
+    error = to_api_error(_FAILED_STATUS, {}, data)
+    status = _STATUS_OF_CODE.get(error.code) or _STATUS_OF_TYPE.get(error.type, _FAILED_STATUS)
+    return to_api_error(status, {}, data)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ._errors import ApiError, TimeLimitError
 from ._generated import models
 from ._operation import Attempts, CallOptions
+from ._stream import failed_error
 
 _WAIT_SECONDS = 30
 #: How much later than it may a wait ends where the service is silent: the time of the last read.
@@ -67,8 +68,12 @@ class AnswerWait:
 
 def answer_ended(message: models.ReadMessage) -> bool:
     """False while the answer is pending. Raises for one that failed or was cancelled."""
+    if message.error:
+        raise failed_error(message.model_dump_json(include={"error"}))
+    # A service of an earlier version does not say why.
     if message.status == "cancelled":
-        raise ApiError(409, "answer_cancelled", "The answer was cancelled.", type="conflict", details={"message_id": message.id})
+        remedy = message.content or "The answer was cancelled."
+        raise ApiError(409, "answer_cancelled", remedy, type="conflict", details={"message_id": message.id})
     if message.status == "failed":
         remedy = message.content or "The answer failed. No credits were charged. Send the message again."
         raise ApiError(502, "provider_error", remedy, type="provider", details={"message_id": message.id})
