@@ -10,10 +10,12 @@ def main() -> None:
     question = " ".join(sys.argv[1:]) or "How much did we sell last month?"
     with AgentService(os.environ["AGENT_SERVICE_URL"], api_key=os.environ["AGENT_SERVICE_KEY"]) as service:
         try:
+            printed = 0
             for event in service.stream_answer(os.environ["AGENT_ID"], question):
-                if event.type == "delta":
-                    print(event.text, end="", flush=True)
-                elif event.message:
+                # The content is the whole text so far, and empty again where a further attempt begins.
+                print(event.content[printed:], end="", flush=True)
+                printed = len(event.content)
+                if event.message:
                     print(f"\n{event.message.credits_consumed} credits")
         except ApiError as error:
             sys.exit(f"{error.code}: {error.remedy}")

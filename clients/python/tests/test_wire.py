@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import runpy
 import threading
 import time
 import traceback
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -312,6 +314,25 @@ def test_the_text_of_an_ended_answer_is_the_error_of_a_service_that_does_not_say
     ended = httpx.Response(200, json={"data": {**MESSAGE, "status": status, "content": content}})
     with connect(lambda _: ended) as service, pytest.raises(ApiError, match=f"^{text}$"):
         service.wait_for_answer("agt_1", "msg_1")
+
+
+def test_the_example_of_a_stream_prints_the_whole_text_where_deltas_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def example_prints(body: bytes) -> str:
+        monkeypatch.setattr("agent_service.AgentService", lambda *_, **__: connect(lambda _: httpx.Response(200, stream=Body(body))))
+        runpy.run_path(str(Path(__file__).parent.parent / "examples" / "stream_answer.py"), run_name="__main__")
+        return capsys.readouterr().out
+
+    for name in ("AGENT_SERVICE_URL", "AGENT_SERVICE_KEY", "AGENT_ID"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setattr("sys.argv", ["stream_answer.py"])
+    completed = f"event: completed\ndata: {json.dumps({**MESSAGE, 'content': 'One two'})}\n\n".encode()
+    delta = b'event: delta\ndata: {"text": "One"}\n\n'
+    assert example_prints(STARTED + completed) == "One two\n1 credits\n"
+    assert example_prints(STARTED + delta + completed) == "One two\n1 credits\n"
+    # The text of a former attempt has been printed.
+    assert example_prints(STARTED + delta + STARTED + completed) == "OneOne two\n1 credits\n"
 
 
 def test_a_function_of_coroutines_gives_the_token() -> None:

@@ -81,8 +81,10 @@ function typescript(operation: SampledOperation): string {
   if (operationId === 'streamMessage')
     return program(
       'apiKey, createClient, streamAnswer',
+      'let printed = 0;',
       `for await (const event of streamAnswer(client, ${agentId}, ${message})) {`,
-      "  if (event.type === 'delta') process.stdout.write(event.text);",
+      '  process.stdout.write(event.content.slice(printed));',
+      '  printed = event.content.length;',
       '}',
     );
   const ids = Object.fromEntries(pathParameters(operation));
@@ -113,7 +115,12 @@ function python(operation: SampledOperation): string {
   const name = operationId.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const lines =
     operationId === 'streamMessage'
-      ? [`for event in service.stream_answer(${parameters}):`, '    if event.type == "delta":', '        print(event.text, end="")']
+      ? [
+          'printed = 0',
+          `for event in service.stream_answer(${parameters}):`,
+          '    print(event.content[printed:], end="")',
+          '    printed = len(event.content)',
+        ]
       : [`result = service.${name}(${parameters})`, 'print(result)'];
   return [
     'import os',
