@@ -56,6 +56,11 @@ import { migrations } from './store/migrations/index.ts';
 const schema = 'agents';
 /** Databases that users of the portal connect or test: an organization waits for its own only. */
 const connectLimits = { permits: 16, maxWaiting: 2 };
+/**
+ * Half of the connections may serve changes, and messages need the rest: a quarter for lists that may read every agent of an organization. As many wait
+ * as one key may send in a minute.
+ */
+const longListLimits = (connections: number) => ({ permits: Math.ceil(connections / 4), maxWaiting: 600 });
 
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
@@ -76,7 +81,12 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
   startStepSweeps(process, serviceDeps);
   startSweep(process, 'idempotency', 60_000, () => sweepIdempotency(store.sql));
   return await serve(process, config, 'agents', {
-    ...agentMethods({ ...serviceDeps, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
+    ...agentMethods({
+      ...serviceDeps,
+      sources,
+      longLists: createFairLimiter(longListLimits(config.DATABASE_POOL_MAX)),
+      failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent),
+    }),
     ...conversationMethods(serviceDeps),
     ...dataSourceMethods({ ...serviceDeps, sources, identity, connecting: createFairLimiter(connectLimits) }),
     ...answerMethods({ ...serviceDeps, answers, logger: process.logger }),

@@ -1,4 +1,4 @@
-import { randomFrom, runSeed } from '@agent-service/testkit';
+import { countLockWaits, randomFrom, runSeed, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
@@ -197,6 +197,29 @@ test('an agent is found by its present name and description, and no longer by fo
   expect(await foundBy(...words)).toEqual([0, 1, 1, 0]);
   await asCaller(caller, () => agents.gateway.updateAgent({ agentId, description: 'about storms' }));
   expect(await foundBy(...words)).toEqual([0, 1, 0, 1]);
+});
+
+test('searches, and lists of categories without a counter, hold one connection for each organization', async () => {
+  const waiting = (statement: string) => countLockWaits(agents.databaseUrl, statement);
+  const lists: ReturnType<typeof list>[] = [];
+  const locked = await agents.database.connect();
+  await locked.query('begin');
+  try {
+    // The lock stands for statements that take long.
+    await locked.query('lock table agents in access exclusive mode');
+    lists.push(...Array.from({ length: 20 }, () => list({ search: 'sales' })));
+    lists.push(...Array.from({ length: 20 }, () => list({ category: 'x'.repeat(2_000) })));
+    await until('the first of them waits', async () => (await waiting('with matches')) === 1);
+    lists.push(list({ category: 'x'.repeat(2_000) }, {}, { organizationId: 'org_b' }));
+    await until('another organization has a connection as well', async () => (await waiting('select count(*) from agents')) === 1);
+    for (let round = 0; round < 5; round += 1) expect((await agents.operator.listDataSources({})).dataSources).toEqual([]);
+    expect([await waiting('with matches'), await waiting('select count(*) from agents')]).toEqual([1, 1]);
+  } finally {
+    await locked.query('rollback');
+    locked.release();
+  }
+  const totals = (await Promise.all(lists)).map(({ page }) => Number(page?.total));
+  expect(totals).toEqual([...Array(20).fill(expected({ search: 'sales' }).length), ...Array(21).fill(0)]);
 });
 
 test('tenants see their own and count their own', async () => {

@@ -1,4 +1,4 @@
-import { type Call, callers, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
+import { type Call, callers, type FairLimiter, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { changesFromMessage, definitionFromMessage, definitionToMessage } from '@agent-service/contracts/agents/definition';
 import { agentStatuses } from '@agent-service/contracts/agents/fields';
 import { isoTime, lastOf, limitOf, once, type Sql, type Transaction, writeAudit, writeEvents } from '@agent-service/store';
@@ -16,10 +16,12 @@ import {
   toEventData,
 } from '../domain/agent.ts';
 import { findAgent, insertAgent, lockAgent, moveCounts, deleteAgent as removeAgent, updateAgent as updateRow } from '../store/agents.ts';
-import { type AgentFilter, type SummaryRow, selectAgents } from '../store/list-agents.ts';
+import { type AgentFilter, readsMatches, type SummaryRow, selectAgents } from '../store/list-agents.ts';
 
 export interface AgentsDeps extends ServiceDeps {
   readonly sources: Pick<Sources, 'catalogOf'>;
+  /** Lists that may read every agent of an organization. */
+  readonly longLists: FairLimiter;
   /** Ends the unfinished answers of a deleted agent in its transaction; the result is called after the commit. */
   readonly failAnswersOfAgent: (transaction: Transaction, tenant: Tenant, agentId: string) => Promise<() => void>;
 }
@@ -177,14 +179,15 @@ export const getAgent = ({ store }: ServiceDeps): RpcOf<'agents', 'getAgent'> =>
   },
 });
 
-export const listAgents = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listAgents'> => ({
+export const listAgents = ({ store, cursors, longLists }: AgentsDeps): RpcOf<'agents', 'listAgents'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ page, category, status, search }, call) {
     const filter: AgentFilter = { tenant: tenantOf(call), category, status, search };
     const limit = limitOf(page);
     const binding = bindingOf(filter);
     const start = cursors.decode(binding, page?.cursor ?? '');
-    const { rows, total } = await selectAgents(store.sql, filter, limit, start);
+    const read = () => selectAgents(store.sql, filter, limit, start);
+    const { rows, total } = await (readsMatches(filter) ? longLists.run(filter.tenant.organizationId, read, call.signal) : read());
     const last = lastOf(rows, limit);
     // A search with many matches is not counted again for its next page.
     const searchTotal = search === '' ? {} : { total };

@@ -25,6 +25,9 @@ const manyMatches = 1_000;
 const columns = `id, name, description, category, status, model, created_at as "createdAt", updated_at as "updatedAt"`;
 const newestFirst = 'order by created_at desc, id desc limit';
 
+/** A search, or a list of a category without a counter: it may read every agent of the organization. */
+export const readsMatches = ({ category, search }: AgentFilter): boolean => search !== '' || !isCounted(category ?? '');
+
 /** Newest first, with one row more than the limit where there is another page. */
 export function selectAgents(sql: Sql, filter: AgentFilter, limit: number, start?: Page): Promise<AgentPage<SummaryRow>> {
   if (filter.search === '') return readInOrder(sql, filter, limit, start, []);
