@@ -6,12 +6,15 @@ type Schema = Record<string, unknown>;
 type Content = Record<string, { schema?: Schema; 'x-itemSchema'?: Schema; examples?: Record<string, unknown> }>;
 interface Operation {
   operationId: string;
+  method: string;
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content; headers?: Schema }>;
 }
 
 const document = JSON.parse(JSON.stringify(createOpenApi(everyRoute, '/')));
-const operations = Object.values(document.paths as Record<string, Record<string, Operation>>).flatMap((item) => Object.values(item));
+const operations = Object.values(document.paths as Record<string, Record<string, Operation>>).flatMap((item) =>
+  Object.entries(item).map(([method, operation]) => ({ ...operation, method })),
+);
 
 /** The schemas that a schema consists of, by what they are in it. */
 const partsOf = ({
@@ -68,10 +71,14 @@ test('fields beyond the specification are marked, also where they refer to a sch
 });
 
 describe('the codes of errors', () => {
+  const idsWhere = (condition: (operation: (typeof operations)[number]) => boolean) =>
+    operations.filter(condition).map(({ operationId }) => operationId);
   const idsWith = (status: number, code: string) =>
-    operations
-      .filter(({ responses }) => code in (responses[status]?.content?.['application/json']?.examples ?? {}))
-      .map(({ operationId }) => operationId);
+    idsWhere(({ responses }) => code in (responses[status]?.content?.['application/json']?.examples ?? {}));
+
+  test('include that of a body which is declared and not sent, except of operations that do not wait for one', () => {
+    expect(idsWith(408, 'request_timeout')).toEqual(idsWhere(({ method }) => method !== 'get'));
+  });
 
   test('of messages do not ask to repeat one later: a repeated one gets the answer of the first', () => {
     const running = idsWith(409, 'idempotency_in_progress');

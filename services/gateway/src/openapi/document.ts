@@ -198,7 +198,9 @@ function codesOf(route: Route): PublicErrorCode[] {
   if (route.admin) codes.push('admin_required');
   if (route.params) codes.push('not_found');
   if (route.cost || route.auth === 'token') codes.push('rate_limited');
-  if (route.body) codes.push('payload_too_large', 'unsupported_media_type', 'request_timeout');
+  // Where there is no body, one that a write declares is read as well, to be refused.
+  if (route.method !== 'GET') codes.push('request_timeout');
+  if (route.body) codes.push('payload_too_large', 'unsupported_media_type');
   if (route.body && route.bodyType !== 'form') codes.push('invalid_json');
   if (isIdempotent(route)) codes.push('idempotency_key_reused');
   // A repeated message waits for the answer of the first.
