@@ -1,3 +1,4 @@
+import { publicErrorCodes } from '@agent-service/contracts';
 import type { Store } from '@agent-service/store';
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import { countLockWaits, until } from '@agent-service/testkit';
@@ -208,6 +209,23 @@ test('an attempt that is superseded while it claims a change claims none', async
     superseding.release();
   }
   expect(await entries()).toEqual([]);
+});
+
+test('a cancelled answer mentions a change that is claimed while its cancellation waits', async () => {
+  const { claim, of, facts, answerId } = await runningAnswer();
+  await sql(`insert into answer_lines (organization_id, environment, in_flight) values ($1, 'live', 1)`, [of.organizationId]);
+  const holding = await service.database.connect();
+  try {
+    await holding.query('begin');
+    await holding.query('select 1 from answer_lines where organization_id = $1 for update', [of.organizationId]);
+    const cancelled = asCaller(of, () => service.gateway.cancelAnswer({ agentId: facts.agent_id, messageId: answerId }));
+    await until('the cancellation waits', async () => (await countLockWaits(service.databaseUrl)) > 0);
+    await claim(1);
+    await holding.query('commit');
+    expect((await cancelled).message?.content).toContain(publicErrorCodes.change_unfinished.message);
+  } finally {
+    holding.release();
+  }
 });
 
 test('a claim whose worker was told that it took too long is not stored', async () => {

@@ -5,7 +5,7 @@ import { selectAgents } from '../src/agents/store/list-agents.ts';
 import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf } from '../src/answers/store/accept.ts';
 import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
-import { endCharged, endUncharged, loadStatuses, removeReleased, storeResults } from '../src/answers/store/end.ts';
+import { endCharged, endUncharged, loadStatuses, lockChanges, removeReleased, storeResults } from '../src/answers/store/end.ts';
 import { readAnswers, selectOfDeleted } from '../src/answers/store/read.ts';
 import { loadHistories } from '../src/answers/store/sql.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
@@ -72,6 +72,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
     ),
   loadStatuses: (sql) => loadStatuses(sql, [{ ...key, createdAt: now }]),
   endCharged: (sql) => endCharged(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
+  lockChanges: (sql) => lockChanges(sql, [key]),
   endUncharged: (sql) => endUncharged(sql, [uncharged], now),
   redispatchUnbegun: (sql) => redispatchUnbegun(sql, [{ ...key, dispatches: 1 }], now),
   dispatchNext: (sql) => dispatchNext(sql, [tenant], { inFlight: 50, workerChannels: ['worker:1'] }, now),

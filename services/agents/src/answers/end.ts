@@ -14,7 +14,7 @@ import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIf
 import {
   type ChargedRow,
   endUncharged,
-  findChanges,
+  lockChanges,
   markUnusedHolds,
   removeReleased,
   type UnchargedEnd,
@@ -52,13 +52,17 @@ const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   attempt: null,
 });
 
-/** Says of business data that it was changed, or may have been, where no worker reports the end. A worker says so itself. */
-async function describeChanges(sql: Sql, ends: readonly UnchargedEnd[]): Promise<UnchargedEnd[]> {
-  const unreported = ends.filter(({ attempt }) => attempt === null);
-  const changes = byKey(unreported.length === 0 ? [] : await findChanges(sql, unreported));
+/** An end that no worker reports. A worker says itself what it has changed. */
+const isUnreported = ({ attempt }: UnchargedEnd) => attempt === null;
+
+/** Says of business data that it was changed, or may have been, where no worker reports the end; the end is in the same transaction, then. */
+async function describeChanges(sql: Sql, ends: readonly UnchargedEnd[]): Promise<readonly UnchargedEnd[]> {
+  if (!ends.some(isUnreported)) return ends;
+  // All of them are locked, in the order of the statement that ends them.
+  const changes = byKey(await lockChanges(sql, ends));
   return ends.map((end) => {
     const known = changes.get(nameOf(end));
-    if (!known) return end;
+    if (!known || !isUnreported(end)) return end;
     const sentence = known.isUnfinished ? publicErrorCodes.change_unfinished.message : changedBefore;
     if (end.status === 'cancelled') return { ...end, content: `${end.content} ${sentence}` };
     const message = `${end.failure.message} ${sentence}`;
@@ -179,7 +183,11 @@ export class EndAnswers {
   async #run(ends: UnchargedEnd[]): Promise<(UnchargedRow | undefined)[]> {
     // A statement changes a row once: of two ends of one answer only the first runs.
     const first = byKey(firstOfEachKey(ends));
-    const { rows, described } = await this.#describeAndEnd(this.#deps.store.sql, [...first.values()]);
+    const unique = [...first.values()];
+    const { store } = this.#deps;
+    const { rows, described } = unique.some(isUnreported)
+      ? await store.transaction(({ sql }) => this.#describeAndEnd(sql, unique))
+      : await this.#describeAndEnd(store.sql, unique);
     this.#follow(rows, described);
     const rowOf = byKey(rows);
     return ends.map((end) => (first.get(nameOf(end)) === end ? rowOf.get(nameOf(end)) : undefined));

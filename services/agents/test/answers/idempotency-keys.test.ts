@@ -1,3 +1,4 @@
+import { countLockWaits } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { processDue, removeOldKeys } from '../../src/answers/sweeps.ts';
 import { keyRetentionMs, timeOf } from '../../src/shared/answer.ts';
@@ -102,6 +103,27 @@ test.each([
   expect(row).toMatchObject({ status: 'failed', failureCode: code, failureMessage: expect.stringMatching(sentence) });
   const announced = rig.replies.find(({ reply }) => reply.kind === 'ended' && reply.id === overdue);
   expect(announced?.reply).toMatchObject({ message: { failure: { code } } });
+});
+
+test('an answer that ends at its deadline says of a change that is claimed while its end waits, and keeps its Idempotency-Key', async () => {
+  const keyed = { idempotencyScope: 'waiting', idempotencyFingerprint: 'a' };
+  const id = await start(keyed);
+  await begin(id);
+  rig.clock.now += rig.deps.limits.deadlineMs + 60_000;
+  const ending = await rig.store.transaction(async ({ sql }) => {
+    await sql('select 1 from answer_lines where organization_id = $1 for update', [organizationId]);
+    const processed = processDue(rig.deps);
+    await untilValue(
+      () => countLockWaits(rig.databaseUrl),
+      (waits) => waits > 0,
+    );
+    await claimChange(id, null);
+    return { processed };
+  });
+  await ending.processed;
+  const [row] = await rig.answers.read([{ ...key(id), createdAt: timeOf(id) ?? 0 }]);
+  expect(row).toMatchObject({ status: 'failed', failureCode: 'change_unfinished' });
+  expect(await rig.answers.accept(newMessage(rig.clock.now, keyed))).toMatchObject({ started: { answerId: id, attached: true } });
 });
 
 test('an Idempotency-Key does not return the answer of a deleted conversation, before nor after its messages are removed', async () => {

@@ -277,10 +277,12 @@ const uncharged = `
 export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
   sql<UnchargedRow>(uncharged, [toJson(unchargedColumns, ends), now]);
 
+const lockedAnswers = `
+  with ${itemsByKey(keyColumns)}, ${lockedLines()}
+  select ${selectKey('a')}, a.attempt from items i join answers a on ${sameKey('a', 'i')} where ${afterLines} ${inLockOrder('a')} for update of a`;
+
 /** The changes of business data that an answer has claimed and that were not undone. */
-interface ClaimedChanges extends AnswerKey {
-  readonly isUnfinished: boolean;
-}
+type ClaimedChanges = AnswerKey & { readonly isUnfinished: boolean };
 
 const claimedChanges = `
   with ${itemsByKey(keyColumns)}
@@ -290,9 +292,11 @@ const claimedChanges = `
     where ${sameTenant('step', 'i')} and step.answer_id = i.id) change
   where change.unfinished is not null`;
 
-/** The changes of those answers that have claimed any. */
-export const findChanges = (sql: Sql, keys: readonly AnswerKey[]): Promise<ClaimedChanges[]> =>
-  sql<ClaimedChanges>(claimedChanges, [toJson(keyColumns, keys)]);
+/** The changes of those answers that have claimed any. Locks the answers, so that none is claimed until the transaction ends. */
+export async function lockChanges(sql: Sql, keys: readonly AnswerKey[]): Promise<ClaimedChanges[]> {
+  const started = (await sql<AttemptKey>(lockedAnswers, [toJson(keyColumns, keys)])).filter(({ attempt }) => attempt > 0);
+  return started.length === 0 ? [] : await sql<ClaimedChanges>(claimedChanges, [toJson(keyColumns, started)]);
+}
 
 /** The end of an answer that is settled. */
 export interface ChargedEnd extends AnswerKey {
@@ -392,4 +396,4 @@ export async function removeReleased(sql: Sql, keys: readonly AnswerKey[], now: 
   await sql(releasedHolds, [toJson(keyColumns, keys), now]);
 }
 
-export const endStatements = { uncharged, claimedChanges, charged, unusedHolds, dueReleases, releasedHolds };
+export const endStatements = { uncharged, lockedAnswers, claimedChanges, charged, unusedHolds, dueReleases, releasedHolds };
