@@ -240,15 +240,21 @@ test('cursors of conversations and messages are refused by other lists', async (
   await expect(conversations('usr_cursors', { cursor: `${ofConversations}A` })).rejects.toMatchObject({ code: 'invalid_cursor' });
 });
 
-test('an id from a wrong clock is no error of the caller', async () => {
+async function refusalOf(more: { answerId?: string; agentId?: string }) {
   const principal = { organizationId: 'org_a', environment: 'live', userId: 'usr_1', scopes: ['agents:chat'] };
-  const start = async (answerId: string) => {
-    const item = { principal, agentId, answerId, message: 'How many?' };
-    const { results } = await asCaller({}, () => agents.gateway.startAnswer({ items: [item] }));
-    return results[0]?.refusal?.code;
-  };
-  for (const off of [-61_000, 61_000]) expect(await start(messageId(clock.now + off))).toBe('unavailable');
-  expect(await start('msg_none')).toBe('invalid_request');
+  const item = { principal, agentId, answerId: messageId(clock.now), message: 'How many?', ...more };
+  const { results } = await asCaller({}, () => agents.gateway.startAnswer({ items: [item] }));
+  return results[0]?.refusal;
+}
+
+test('an id from a wrong clock is no error of the caller', async () => {
+  for (const off of [-61_000, 61_000]) expect((await refusalOf({ answerId: messageId(clock.now + off) }))?.code).toBe('unavailable');
+  expect((await refusalOf({ answerId: 'msg_none' }))?.code).toBe('invalid_request');
+});
+
+test('a message to an id of any length that names no agent is refused for the agent', async () => {
+  for (const id of ['agt_none', 'x'.repeat(129), 'x'.repeat(8_000)])
+    expect(await refusalOf({ agentId: id })).toMatchObject({ code: 'not_found', param: 'agent_id' });
 });
 
 test('records are read 50 at a time: more are refused, and an id without a record has none', async () => {

@@ -109,7 +109,8 @@ function toReceivedMessage({ principal, ...item }: StartItem, now: number, call:
     userId: checkId(principal.userId, 'user_id'),
     id: item.answerId,
     acceptedAt: checkTime(item.answerId, now),
-    agentId: checkId(item.agentId, 'agent_id'),
+    // A path has an id of any length, and one that names no agent is not found.
+    agentId: checkText(item.agentId, 'agent_id'),
     conversationId: item.conversationId === '' ? '' : checkId(item.conversationId, 'conversation_id'),
     text: checkText(item.message, 'message'),
     contextJson: checkText(item.contextJson, 'context', 0),
