@@ -44,11 +44,24 @@ describe('a message that is refused', () => {
       { code: 'user_limit_reached', ...short, monthlyLimit: 500, usedThisMonth: 490 },
       { ...short, monthly_limit: 500, used_this_month: 490 },
     ],
+    [
+      { code: 'user_limit_reached', ...short, monthlyLimit: 500, usedThisMonth: 797, carriedOver: 300 },
+      { ...short, monthly_limit: 500, used_this_month: 797, carried_over: 300 },
+    ],
   ] as const)('as %j is a 402 with what is needed and left, and with the limit of a user', async (refusal, details) => {
     world.peer.agents.start = () => ({ refusal });
     const answer = await world.post();
     expectError(answer, 402, refusal.code);
     expect(answer.body.error.details).toEqual(details);
+  });
+
+  test.each([
+    [0, "3 are left of the user's monthly limit of 500, of which 497 are used."],
+    [300, "3 are left of the user's monthly limit of 500 and 300 carried over, of which 797 are used."],
+  ])('for the limit of a user with %i credits carried over names figures that add up', async (carriedOver, text) => {
+    const limit = { monthlyLimit: 500, usedThisMonth: 497 + carriedOver, ...(carriedOver > 0 && { carriedOver }) };
+    world.peer.agents.start = () => ({ refusal: { code: 'user_limit_reached', ...short, ...limit } });
+    expect((await world.post()).body.error.message).toContain(text);
   });
 
   test.each<[ErrorCode, number]>([

@@ -60,6 +60,7 @@ export interface Refusal {
   readonly available?: number | string;
   readonly monthlyLimit?: number | string;
   readonly usedThisMonth?: number | string;
+  readonly carriedOver?: number | string;
   /** The field whose id is unknown. */
   readonly param?: string;
 }

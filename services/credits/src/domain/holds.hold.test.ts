@@ -56,6 +56,19 @@ test('user_limit_reached has the credits that the user may still hold, the limit
   expect(ledger.one(JANUARY, op.hold('m3', 'u', 4))).toEqual(overLimit(4, 3, 10, 3));
 });
 
+test('user_limit_reached has the credits that were carried over, so that its figures add up', () => {
+  const ledger = ledgerWith(1_000);
+  ledger.one(JANUARY, op.limit('l', 'u', 500, true));
+  spend(ledger, JANUARY, 'm1', 'u', 200);
+  spend(ledger, FEBRUARY, 'm2', 'u', 790);
+  const { shortage } = overLimit(25, 10, 500, 790);
+  expect(ledger.one(FEBRUARY, op.hold('m3', 'u', 25))).toEqual({
+    ok: false,
+    code: 'user_limit_reached',
+    shortage: { ...shortage, carriedOver: 300 },
+  });
+});
+
 test('credits_exhausted is the refusal if the limit allows the hold but the credits are missing', () => {
   const ledger = ledgerWith(100);
   ledger.one(JANUARY, op.hold('m1', 'first', 90));

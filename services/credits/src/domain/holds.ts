@@ -68,9 +68,11 @@ function repeatHold(earlier: Readonly<Hold>, operation: HoldOperation): Result {
 }
 
 function findShortage(user: UserAccount, pool: number, amount: number): Refusal | null {
-  const { monthlyLimit, used: usedThisMonth } = user;
-  if (amount > room(user))
-    return refuseShort('user_limit_reached', { required: amount, available: room(user), monthlyLimit, usedThisMonth });
+  const { monthlyLimit, used: usedThisMonth, carried } = user;
+  if (amount > room(user)) {
+    const limit = { monthlyLimit, usedThisMonth, ...(carried > 0 && { carriedOver: carried }) };
+    return refuseShort('user_limit_reached', { required: amount, available: room(user), ...limit });
+  }
   const reachable = user.balance + pool;
   return amount > reachable ? refuseShort('credits_exhausted', { required: amount, available: reachable }) : null;
 }

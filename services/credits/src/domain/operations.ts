@@ -99,6 +99,8 @@ export interface Shortage {
   /** The user's; only where the user's limit does not allow it. */
   monthlyLimit?: number;
   usedThisMonth?: number;
+  /** Credits of the month before on top of the limit; absent if there are none. */
+  carriedOver?: number;
 }
 
 export interface Refusal {

@@ -145,20 +145,23 @@ const shortOfCredits = (refusal: Refusal): ServiceError =>
     details: { required: Number(refusal.required), available: Number(refusal.available) },
   });
 
-/** Names the limit, when it renews, and who can change it. */
+/** Names the limit with what was carried over to it, when it renews, and who can change it. */
 function overUserLimit(refusal: Refusal): ServiceError {
   const { required, available, monthlyLimit, usedThisMonth } = refusal;
   const at = new Date(processClock.now());
   const renewal = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
   // A refusal by a service of the release before names neither.
   const isNamed = monthlyLimit !== undefined && usedThisMonth !== undefined;
-  const limit = isNamed ? `monthly limit of ${monthlyLimit}, of which ${usedThisMonth} are used` : 'monthly limit';
+  const carriedOver = Number(refusal.carriedOver ?? 0);
+  const sum = carriedOver > 0 ? `${monthlyLimit} and ${carriedOver} carried over` : monthlyLimit;
+  const limit = isNamed ? `monthly limit of ${sum}, of which ${usedThisMonth} are used` : 'monthly limit';
   return new ServiceError('user_limit_reached', {
     message: `${missing(refusal)} of the user's ${limit}. It renews on ${renewal}; an administrator can raise it: PUT /v1/credits/users/{user_id}/allocation.`,
     details: {
       required: Number(required),
       available: Number(available),
       ...(isNamed && { monthly_limit: Number(monthlyLimit), used_this_month: Number(usedThisMonth) }),
+      ...(carriedOver > 0 && { carried_over: carriedOver }),
     },
   });
 }
