@@ -30,7 +30,7 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
 
   const connectionOf = (
     tenant: string,
-    { url, caCertificate: ca, version, allowSuperuser, guarded }: SourceSettings,
+    { url, caCertificate: ca, version, allowSuperuser, guarded = false }: SourceSettings,
   ): DataSourceSettings => ({
     ...settings,
     ...toDataSourceSettings({ url, ca, allowSuperuser, guarded }, allowedNetworks),
@@ -41,7 +41,8 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
   function cache(tenant: string, loaded: SourceSettings): SourceSettings {
     const before = known.get(tenant);
     const newest = before && before.version > loaded.version ? before : loaded;
-    known.set(tenant, newest);
+    // A reply without `guarded` is of the release before: the next step asks again.
+    if (newest.guarded !== undefined) known.set(tenant, newest);
     return newest;
   }
 

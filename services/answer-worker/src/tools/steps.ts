@@ -30,8 +30,8 @@ export interface SourceSettings {
   readonly caCertificate: string;
   readonly version: number;
   readonly allowSuperuser: boolean;
-  /** Connected in the portal. */
-  readonly guarded: boolean;
+  /** Connected in the portal; undefined from an `agents` of the release before, which does not know it. */
+  readonly guarded?: boolean | undefined;
 }
 
 /** A change as the audit log records it. */
