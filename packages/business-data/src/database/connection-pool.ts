@@ -16,6 +16,7 @@ export interface ConnectionPool {
   use<T>(login: Login, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T>;
   /** Closes the connections of the login, so that its next use connects again. */
   renew(login: Login): void;
+  /** Lets uses that run or wait end first, with those that follow them at once; refuses later ones. */
   close(): Promise<void>;
 }
 
@@ -35,27 +36,40 @@ export function createConnectionPool({ max, queueTimeoutMs, onLost }: Connection
   const semaphore = createSemaphore(max, { maxWaiting });
   const pools = createLoginPools(max, onLost);
   const abandoned = createAbandonedSessions();
-  return {
-    async use(login, limits, work) {
-      const release = await acquirePermit(semaphore, { limitMs: queueTimeoutMs, signal: limits.signal });
-      let cutSession: Session | undefined;
+  const uses = new Set<Promise<unknown>>();
+
+  async function useOnce<T>(login: Login, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const release = await acquirePermit(semaphore, { limitMs: queueTimeoutMs, signal: limits.signal });
+    let cutSession: Session | undefined;
+    try {
+      const client = await pools.connect(login).catch((cause: unknown) => {
+        throw translateRejection(cause);
+      });
       try {
-        const client = await pools.connect(login).catch((cause: unknown) => {
-          throw translateRejection(cause);
-        });
-        try {
-          return await guarded(client, limits, work);
-        } finally {
-          if (socketOf(client).destroyed) cutSession = sessions.get(client);
-        }
+        return await guarded(client, limits, work);
       } finally {
-        // The database may still run a statement that it cannot interrupt: the permit is released when the session has ended.
-        if (cutSession === undefined) release();
-        else void abandoned.untilEnded(cutSession, { driver: login.driver, terminate: limits.isReadOnly === true }).then(release);
+        if (socketOf(client).destroyed) cutSession = sessions.get(client);
       }
+    } finally {
+      // The database may still run a statement that it cannot interrupt: the permit is released when the session has ended.
+      if (cutSession === undefined) release();
+      else void abandoned.untilEnded(cutSession, { driver: login.driver, terminate: limits.isReadOnly === true }).then(release);
+    }
+  }
+
+  return {
+    use(login, limits, work) {
+      const use = useOnce(login, limits, work).finally(() => uses.delete(use));
+      uses.add(use);
+      return use;
     },
     renew: pools.renew,
     async close() {
+      while (uses.size > 0) {
+        await Promise.allSettled(uses);
+        // A transaction that waited for its role begins its own use now.
+        await new Promise(setImmediate);
+      }
       abandoned.close();
       await pools.close();
     },
