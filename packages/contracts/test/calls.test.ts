@@ -374,18 +374,6 @@ describe('failures', () => {
   });
 });
 
-test('a proxy that the environment names gets no calls', async () => {
-  const proxy = jest.replaceProperty(process, 'env', { ...process.env, https_proxy: 'http://127.0.0.1:1' });
-  const address = `ipv4:127.0.0.1:${peer.started}`;
-  const caller = createClient('identity', { address, as: 'gateway', config: config as unknown as ClientConfig });
-  try {
-    await expect(inCall(() => caller.getUser({ userId: 'x' }))).resolves.toMatchObject({ user: { id: 'usr_a' } });
-  } finally {
-    proxy.restore();
-    caller.close();
-  }
-});
-
 test('a server listens on an IPv6 address', async () => {
   const own = { ...config, HOST: '::1' };
   const server = await createProcess('peer', own, (process) => serve(process, own as never, 'identity', peerImplementation()));

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type handleUnaryCall, type MethodDefinition, Server as RpcServer, ServerCredentials } from '@grpc/grpc-js';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { staleCallError } from '../src/calls/wire.ts';
 import { loadService } from '../src/catalogue.ts';
 import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
@@ -106,6 +106,18 @@ test('a silent replica fails no idempotent call, is left out, and comes back by 
   while (first.calls.length <= before + 10) {
     await client.hold({ items: [] });
     await pause(10);
+  }
+});
+
+test('a proxy that the environment names gets no calls', async () => {
+  const proxy = jest.replaceProperty(process, 'env', { ...process.env, https_proxy: 'http://127.0.0.1:1' });
+  const address = `ipv4:127.0.0.1:${first.port}`;
+  const direct = createClient('credits', { address, as: 'agents', config: config as unknown as ClientConfig });
+  try {
+    await expect(direct.hold({ items: [] })).resolves.toBeDefined();
+  } finally {
+    proxy.restore();
+    direct.close();
   }
 });
 
