@@ -1,4 +1,5 @@
 import { createDataSource, type DataSource } from '@agent-service/business-data';
+import { changedBefore } from '@agent-service/contracts';
 import type { RunningProcess } from '@agent-service/runtime';
 import { type ModelReply, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -172,6 +173,13 @@ test('an attempt after one that has changed data ends at once, without calling t
   await failed();
   expect(failure()).toMatchObject({ code: 'change_unfinished', message: expect.stringContaining('may have been written') });
   expect(scene.model.calls).toHaveLength(callsBefore);
+});
+
+test('a result that agents rejects for good after a change fails the answer with its steps, and says that data was changed', async () => {
+  await dispatched([edit(1)], { complete: () => 'invalid_request' });
+  await failed();
+  expect(failure()).toMatchObject({ code: 'internal', message: expect.stringContaining(changedBefore) });
+  expect(scene.agents.failed[0]?.record?.steps.map(({ name }) => name)).toEqual(['change']);
 });
 
 test('a change whose claim is refused is not made and ends the answer', async () => {

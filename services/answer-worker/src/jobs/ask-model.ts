@@ -17,7 +17,13 @@ interface ModelCall {
 
 /** The outcome of asking the model. */
 export type ModelReply = { readonly firstDeltaAt: number | undefined; readonly log: StepLog } & (
-  | { readonly kind: 'answer'; readonly answer: ModelAnswer; readonly contentType: 'text' | 'markdown' }
+  | {
+      readonly kind: 'answer';
+      readonly answer: ModelAnswer;
+      readonly contentType: 'text' | 'markdown';
+      /** The failure of an answer that cannot be stored, with a note about changes that it made. */
+      readonly failure: (error: ServiceError) => ServiceError;
+    }
   | { readonly kind: 'failure'; readonly error: ServiceError }
   | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
 );
@@ -58,7 +64,7 @@ export async function askModel(
       return { ...common(), ...interrupted(answer.interruption) };
     writer.end();
     if (result.content.length > maxContentLength) return { ...common(), kind: 'failure', error: tools.failure(oversizedError()) };
-    return { ...common(), kind: 'answer', answer: result, contentType: contentTypeOf(request.output) };
+    return { ...common(), kind: 'answer', answer: result, contentType: contentTypeOf(request.output), failure: tools.failure };
   } catch (cause) {
     if (answer.interruption !== undefined) return { ...common(), ...interrupted(answer.interruption) };
     return { ...common(), kind: 'failure', error: tools.failure(ServiceError.from(cause)) };

@@ -62,7 +62,7 @@ export async function endAnswer(deps: WorkerDeps, { key, deadlineMs, reply, late
   const report = reporterOf(deps, deadlineMs, stop);
   switch (reply.kind) {
     case 'answer':
-      return complete(deps, report, completionOf(key, reply, latencyMs));
+      return complete(deps, report, completionOf(key, reply, latencyMs), reply);
     case 'failure':
       return fail(deps, report, key, reply);
     case 'interrupted':
@@ -110,20 +110,20 @@ function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, l
   };
 }
 
-async function complete(deps: WorkerDeps, report: Report, item: Completion): Promise<Outcome> {
+async function complete(deps: WorkerDeps, report: Report, item: Completion, { failure, log }: Answered): Promise<Outcome> {
   const error = await report('complete', () => deps.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unreported', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
-  return fail(deps, report, item.answer, { error: new ServiceError('internal', { cause: error }), log: { queries: [], steps: [] } });
+  return fail(deps, report, item.answer, { error: failure(new ServiceError('internal', { cause: error })), log });
 }
 
-const queriesOf = ({ queries }: Pick<StepLog, 'queries'>) => queries.map((query) => ({ ...query, tables: [...query.tables] }));
+const queriesOf = ({ queries }: StepLog) => queries.map((query) => ({ ...query, tables: [...query.tables] }));
 
 interface Failed {
   readonly error: ServiceError;
-  readonly log: Pick<StepLog, 'queries' | 'steps'>;
+  readonly log: StepLog;
 }
 
 /** The steps before a failure are kept: they say what the answer failed at. */
