@@ -71,11 +71,11 @@ export function auditMessage({ actor, target, changes = {}, at, ...rest }: Audit
   return { id, payload };
 }
 
-/** Writes an audit entry in the transaction of its effect; identity appends it to the organization's chain. */
-export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
-  const actor = event.actor ?? actorOf(call.caller);
-  const entry = auditMessage({ ...event, actor, outcome: 'success', requestId: call.requestId, at: processClock.now() });
-  await writeOutbox(sql, 'audit', [entry]);
+/** Writes audit entries in the transaction of their effect; identity appends each to its organization's chain. */
+export async function writeAudit(sql: Sql, call: Call, ...events: readonly AuditEvent[]): Promise<void> {
+  const common = { outcome: 'success', requestId: call.requestId, at: processClock.now() };
+  const entries = events.map((event) => auditMessage({ ...event, ...common, actor: event.actor ?? actorOf(call.caller) }));
+  await writeOutbox(sql, 'audit', entries);
 }
 
 function actorOf({ service, principal }: Caller): Actor {

@@ -36,7 +36,8 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
     const matching = await passwords.matching(input, users);
     const user = await selectByPassword(store, pair, matching, organizationId);
     if (!user) {
-      if (attempt.delaySeconds > 0) await reportDelay(deps, call, users, { pair, attempt, address: client?.address ?? '' });
+      if (attempt.delaySeconds > 0)
+        await reportDelay(deps, call, guessedUsers(users, organizationId), { pair, attempt, address: client?.address ?? '' });
       throw new ServiceError('invalid_credentials');
     }
     await countCode(deps, user, code, pair);
@@ -94,19 +95,27 @@ interface Delay {
   readonly address: string;
 }
 
-/** Records that failures begin to delay an address. For an unknown e-mail the same is written, apart from every organization. */
+/** Those whose password an attempt was for: the user of the organization that the caller names, or all with a password, or all if none has one. */
+function guessedUsers(users: readonly SignInUser[], organizationId: string): readonly SignInUser[] {
+  const named = users.filter((user) => user.organizationId === organizationId);
+  if (named.length > 0) return named;
+  const withPassword = users.filter(({ hash }) => hash !== null);
+  return withPassword.length > 0 ? withPassword : users;
+}
+
+/** Records in the organization of each user that failures begin to delay an address. For an unknown e-mail the same is written, apart from every organization. */
 async function reportDelay(
   { store, auditRelay }: IdentityDeps,
   call: Call,
   users: readonly SignInUser[],
   { pair, attempt, address }: Delay,
 ) {
-  const [user] = users;
-  const target = user ? { type: 'user', id: user.userId } : { type: 'sign_in', id: pair.slice(0, 16) };
+  const targets =
+    users.length > 0
+      ? users.map(({ organizationId, userId }) => ({ organizationId, target: { type: 'user', id: userId } }))
+      : [{ organizationId: serviceChain, target: { type: 'sign_in', id: pair.slice(0, 16) } }];
   const changes = { address, attempts: attempt.attempts, delay_seconds: Math.ceil(attempt.delaySeconds) };
-  const organizationId = user?.organizationId ?? serviceChain;
-  await store.transaction(({ sql }) =>
-    writeAudit(sql, call, { action: 'sign_in.delayed', organizationId, environment: '', target, changes }),
-  );
+  const entries = targets.map((target) => ({ ...target, action: 'sign_in.delayed', environment: '', changes }) as const);
+  await store.transaction(({ sql }) => writeAudit(sql, call, ...entries));
   auditRelay.nudge();
 }

@@ -17,7 +17,8 @@ export async function countAttempt(sql: Sql, key: string, delay: GrowingDelay): 
   return (await sql<CountedAttempt>(countAttemptStatement, [key, delay.freeAttempts, delay.maxDelaySeconds]))[0];
 }
 
-// Attempts are forgotten an hour after the last one, which is longer than any pause.
+// Attempts are forgotten an hour after the last one, which is longer than any pause. Times are stored in milliseconds, and may be rounded up:
+// that is no pause after a free attempt.
 const countAttemptStatement = `
   insert into sign_in_limits as known (key, attempts, blocked_until, ends_at)
   values ($1, 1, clock_timestamp(), clock_timestamp() + interval '1 hour')
@@ -28,7 +29,8 @@ const countAttemptStatement = `
       else least($3::integer, power(2, least(known.attempts + 1 - $2::integer, 20))) end,
     ends_at = clock_timestamp() + interval '1 hour'
   where known.blocked_until <= clock_timestamp()
-  returning attempts, greatest(0, extract(epoch from blocked_until - clock_timestamp()))::float8 as "delaySeconds"`;
+  returning attempts, case when attempts < $2::integer then 0
+    else greatest(0, extract(epoch from blocked_until - clock_timestamp())) end::float8 as "delaySeconds"`;
 
 /** Counts a request in a window of a minute; false where it has as many as it may. */
 export async function countRequest(sql: Sql, key: string, perMinute: number): Promise<boolean> {
