@@ -132,6 +132,22 @@ describe('a session', () => {
     expect((await portal.listSessions({ sessionToken: old })).sessions.map(({ current }) => current)).toEqual([true]);
   });
 
+  test('that ends after a minute without use ends a minute after its last use, but for six seconds', async () => {
+    const short = await portalWorld({ SESSION_IDLE_SECONDS: '60' });
+    try {
+      const sessionToken = await short.signIn((await short.makeOrganization()).email);
+      for (const seconds of [29, 45]) {
+        await short.database(
+          `update identity.portal_sessions set last_used_at = last_used_at - $1 * interval '1 second', ends_at = ends_at - $1 * interval '1 second'`,
+          [seconds],
+        );
+        expect(await outcomeOf(short.portal.resumeSession({ sessionToken }))).toBe('ok');
+      }
+    } finally {
+      await short.stop();
+    }
+  });
+
   test('can end every session of its user, and none of another user', async () => {
     const { portal } = world;
     const [one, other] = [await world.makeOrganization(), await world.makeOrganization()];

@@ -7,11 +7,15 @@ import { lockSignInOf } from '../../store/users.ts';
 import { endSessionsOf, listSessionsOf, useSession } from '../store/sessions.ts';
 import { actorOf, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
 
+/** A use is written when the last written one is so long ago: a session may end so much too early. */
+const unwrittenUseMs = (idleSeconds: number): number => Math.min(30_000, idleSeconds * 100);
+
 export const resumeSession = (deps: IdentityDeps): RpcOf<'identity', 'resumeSession'> => ({
   allow: portal,
   async handle({ sessionToken }) {
     const session = await requireSession(deps, sessionToken);
-    if (session.isStale) await useSession(deps.store.sql, deps.keyedHash(sessionToken), deps.sessions.idleSeconds);
+    const { idleSeconds } = deps.sessions;
+    if (session.unusedMs > unwrittenUseMs(idleSeconds)) await useSession(deps.store.sql, deps.keyedHash(sessionToken), idleSeconds);
     return { session: toPortalSession(session) };
   },
 });

@@ -19,8 +19,8 @@ export interface SessionRow {
   readonly expiresAt: string;
   /** Time until the session expires without use. */
   readonly leftMs: number;
-  /** It was last used so long ago that the use is worth writing. */
-  readonly isStale: boolean;
+  /** Time since the last use that was written. */
+  readonly unusedMs: number;
   /** The sign-in was a short while ago, so that the person is probably present. */
   readonly isFresh: boolean;
 }
@@ -44,7 +44,7 @@ const findSessionStatement = `
     exists (select 1 from two_factors as factor where factor.organization_id = owner.organization_id and factor.user_id = owner.id
       and factor.confirmed_at is not null) as "hasTwoFactor",
     (extract(epoch from session.ends_at - clock_timestamp()) * 1000)::float8 as "leftMs",
-    session.last_used_at < clock_timestamp() - interval '30 seconds' as "isStale",
+    (extract(epoch from clock_timestamp() - session.last_used_at) * 1000)::float8 as "unusedMs",
     session.created_at > clock_timestamp() - interval '${freshMinutes} minutes' as "isFresh"
   from portal_sessions as session ${joinOwner} join organizations on organizations.id = session.organization_id
   where session.token_hash = $1 and ${isValid}`;
