@@ -23,6 +23,13 @@ test('times are read in their zone, and in UTC where they name none', () => {
   expect(recordRange({ dateFrom: '2026-01-05T10:00' })).toMatchObject({ from: at('2026-01-05T10:00:00Z') });
 });
 
+test('times may have any number of digits after the second, of which milliseconds count', () => {
+  for (const digits of ['7', '777777777', '7777777777', '7'.repeat(100)])
+    expect(recordRange({ dateFrom: `2026-01-05T10:00:00.${digits}Z` })).toMatchObject({
+      from: at(`2026-01-05T10:00:00.${digits.slice(0, 3)}Z`),
+    });
+});
+
 test('a text that is not a date is refused with its parameter', () => {
   for (const text of [
     '',

@@ -29,7 +29,7 @@ export interface Bounds {
 
 const MAX_DAYS = 366;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
+const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /** The range of a list of records. `date_to` is inclusive: of its day if it is a date, of its millisecond if it is a time. */
 export function recordRange({ dateFrom, dateTo }: Bounds): RecordRange | RangeFault {
