@@ -76,8 +76,10 @@ interface DateRange {
 /** The range as two instants, the second not included; a date-only end includes its day. Empty where the range is open. */
 export function toRange({ date_from, date_to }: DateRange): { dateFrom: string; dateTo: string } {
   const from = date_from === undefined ? undefined : Date.parse(date_from);
-  const to = date_to === undefined ? undefined : Date.parse(date_to) + (dateOnly.test(date_to) ? dayMs : 0);
-  if (from !== undefined && to !== undefined && from > to) {
+  const isDay = date_to !== undefined && dateOnly.test(date_to);
+  const to = date_to === undefined ? undefined : Date.parse(date_to) + (isDay ? dayMs : 0);
+  // The midnight at which a day ends is after it.
+  if (from !== undefined && to !== undefined && (isDay ? from >= to : from > to)) {
     throw new ServiceError('invalid_request', { message: 'date_from must not be after date_to.', param: 'date_from' });
   }
   return { dateFrom: toIso(from), dateTo: toIso(to) };

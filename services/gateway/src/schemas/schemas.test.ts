@@ -78,9 +78,12 @@ describe('dates', () => {
   });
 
   test('from after to is refused', () => {
-    expect(() => toRange({ date_from: '2026-02-02', date_to: '2026-01-31' })).toThrow(
-      expect.objectContaining({ code: 'invalid_request', param: 'date_from' }),
-    );
+    for (const date_from of ['2026-02-02', '2026-02-01', '2026-02-01T00:00:00Z'])
+      expect(() => toRange({ date_from, date_to: '2026-01-31' })).toThrow(
+        expect.objectContaining({ code: 'invalid_request', param: 'date_from' }),
+      );
+    const time = '2026-01-31T10:00:00.000Z';
+    expect(toRange({ date_from: time, date_to: time })).toEqual({ dateFrom: time, dateTo: time });
   });
 });
 
