@@ -59,7 +59,8 @@ function SignedIn({ session }: { session: Session }) {
           </aside>
         )}
         <SlowNotice />
-        <Outlet />
+        {/* Another environment is another page: a dialog or form of the one does nothing in the other. */}
+        <Outlet key={environment} />
       </div>
       <Suspense>{isSearching && <CommandPalette onClose={() => setSearching(false)} />}</Suspense>
     </div>
