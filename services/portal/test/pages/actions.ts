@@ -22,9 +22,29 @@ export const testActions = (started: () => PagesWorld) =>
 
     const announced = (text: string) => page.getByText(text, { exact: true }).first().waitFor();
 
-    test('cancels an answer, which costs nothing', async () => {
+    /** A stopped worker begins nothing: an answer stays as it is when its message is accepted. */
+    async function whileWorkerIsStopped(act: () => Promise<void>) {
       const { pid } = world.system.processes.get('answer-worker') ?? {};
       if (!pid) throw new Error('there is no process answer-worker');
+      process.kill(pid, 'SIGSTOP');
+      await act().finally(() => process.kill(pid, 'SIGCONT'));
+    }
+
+    test('finds a first question again that waits for a worker', async () => {
+      const question = 'How many customers do we have by language?';
+      await visit.open(paths['chat-new'] ?? '');
+      await whileWorkerIsStopped(async () => {
+        await page.getByRole('textbox', { name: 'Message' }).fill(question);
+        await page.keyboard.press('Enter');
+        await page.waitForURL(/\/conv_/, { timeout: 20_000 });
+        await page.reload();
+        await page.getByText('The answer is being written').waitFor({ timeout: 20_000 });
+        await page.getByRole('navigation', { name: 'Conversations' }).getByText(question).waitFor({ timeout: 20_000 });
+      });
+      await page.getByRole('article', { name: 'Answer' }).waitFor();
+    });
+
+    test('cancels an answer, which costs nothing', async () => {
       const agent = paths['agent']?.split('/').at(-1);
       interface Message {
         conversation_id: string;
@@ -32,22 +52,18 @@ export const testActions = (started: () => PagesWorld) =>
         credits_consumed: number;
       }
       await visit.open(paths['chat-new'] ?? '');
-      process.kill(pid, 'SIGSTOP');
-      try {
-        // A stopped worker begins nothing: the answer is cancelled as soon as the message is accepted.
+      await whileWorkerIsStopped(async () => {
         const isAccepted = page.waitForResponse((response) => response.url().endsWith('/messages/stream'));
         await page.getByRole('textbox', { name: 'Message' }).fill('How many customers do we have by country?');
         await page.keyboard.press('Enter');
         const location = (await (await isAccepted).allHeaders())['content-location'] ?? '';
         await page.getByRole('button', { name: 'Cancel the answer' }).click();
-        await page.getByText('The answer was cancelled.').waitFor();
+        await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
         const { data } = (await world.call('GET', location)).json<{ data: Message }>();
         expect(data).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
         await visit.open(`/live/chat/${agent}/${data.conversation_id}`);
         await page.getByText('The answer was cancelled. No credits were charged.', { exact: true }).waitFor();
-      } finally {
-        process.kill(pid, 'SIGCONT');
-      }
+      });
     });
 
     test.each([

@@ -1,7 +1,10 @@
 import { type Environment, pause, randomKey, request } from './client.ts';
 import { ApiError } from './errors.ts';
 
-/** An event of the stream. The first one, `accepted`, is the head of the reply: the message exists, and no worker may have begun its answer. */
+/**
+ * An event of the stream. The first one, `accepted`, is the head of the reply: the message exists, and no worker may have begun its answer. Where the
+ * message begins a conversation, a second `accepted` has its id.
+ */
 export interface StreamEvent {
   id: string;
   type: string;
@@ -80,12 +83,25 @@ async function* readOnce(sent: SentMessage) {
   const limit = silenceLimit();
   try {
     const response = await send(sent, limit.signal);
-    const messageId = response.headers.get('content-location')?.split('/').at(-1);
-    if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
+    const location = response.headers.get('content-location');
+    if (location) yield* acceptedAt(location, sent);
     if (response.body) yield* readEvents(response.body, limit.restart);
   } finally {
     limit.end();
   }
+}
+
+const locateMs = 5_000;
+
+async function* acceptedAt(location: string, { environment, conversationId, lastId }: SentMessage): AsyncGenerator<StreamEvent> {
+  const accepted = { id: '', type: 'accepted', data: { message_id: location.split('/').at(-1) } };
+  yield accepted;
+  // An event that arrived before has told the conversation.
+  if (conversationId || lastId) return;
+  const message = await request(`/api/${environment}${location}`, { signal: AbortSignal.timeout(locateMs) })
+    .then(async (response) => (await response.json()) as { data: { conversation_id: string } })
+    .catch(() => undefined);
+  if (message) yield { ...accepted, data: { ...accepted.data, conversation_id: message.data.conversation_id } };
 }
 
 async function send({ environment, agentId, conversationId, message, key, lastId }: SentMessage, signal: AbortSignal): Promise<Response> {

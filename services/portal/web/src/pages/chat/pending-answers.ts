@@ -154,7 +154,11 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
 function applyEvent(answer: PendingAnswer, { type, data }: StreamEvent): PendingAnswer {
   switch (type) {
     case 'accepted':
-      return { ...answer, messageId: String(data.message_id) };
+      return {
+        ...answer,
+        messageId: String(data.message_id),
+        ...(data.conversation_id !== undefined && { conversationId: String(data.conversation_id) }),
+      };
     case 'started':
       return { ...answer, messageId: String(data.message_id), conversationId: String(data.conversation_id), text: '', steps: [] };
     case 'delta':
