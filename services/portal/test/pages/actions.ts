@@ -243,4 +243,19 @@ export const testActions = (started: () => PagesWorld) =>
       await page.getByRole('heading', { level: 1, name: /Customer insights.*Inactive/ }).waitFor();
       expect((await world.call('POST', '/v1/templates/tpl_customer_insights/activate', {})).status).toBe(201);
     });
+
+    test('activates a template again with the name and the model that the dialog shows', async () => {
+      const template = '/v1/templates/tpl_customer_insights';
+      await world.call('POST', `${template}/deactivate`);
+      await world.call('POST', `${template}/activate`, { name_override: 'Earlier name', model_override: 'Premium' });
+      await world.call('POST', `${template}/deactivate`);
+      await visit.open(paths['template'] ?? '');
+      await page.getByRole('button', { name: 'Activate' }).click();
+      const dialog = page.getByRole('dialog');
+      const model = await dialog.getByLabel('Model').inputValue();
+      await dialog.getByRole('button', { name: 'Activate' }).click();
+      await page.getByRole('heading', { level: 1, name: /Active/ }).waitFor();
+      const { data } = (await world.call('GET', `/v1/agents/${page.url().split('/').at(-1)}`)).json<{ data: Json }>();
+      expect([model === 'Premium', data]).toMatchObject([false, { name: 'Customer insights', model }]);
+    });
   });

@@ -142,7 +142,8 @@ function Activate({ template, onClose }: DialogProps) {
     { name: template.name, model: template.model },
     async ({ name, model }, key) => {
       const path = { template_id: template.id };
-      const body = { ...(name !== template.name && { name_override: name }), ...(model !== template.model && { model_override: model }) };
+      // An agent of an earlier activation has values of its own, which the overrides replace.
+      const body = { name_override: name, model_override: model };
       const { data } = await bodyOf(
         api(environment).POST('/v1/templates/{template_id}/activate', { params: { path }, body, headers: { 'Idempotency-Key': key } }),
       );
@@ -154,7 +155,7 @@ function Activate({ template, onClose }: DialogProps) {
   return (
     <Dialog
       title={`Activate ${template.name}`}
-      description="An agent is made from the template, and can be used at once."
+      description="An agent is made from the template, and can be used at once. If the template was active before, its agent is activated again with this name and model."
       busy={form.formState.isSubmitting}
       onClose={onClose}
     >
