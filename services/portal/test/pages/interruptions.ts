@@ -1,15 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
-import { type PagesWorld, settle, type Visit } from './world.ts';
+import { type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
+
+const source = /\/v1\/data-source/;
 
 /** Changes that the network, the clock or a different user makes below an open page. */
 export const testInterruptions = (started: () => PagesWorld) =>
   describe('an open page', () => {
+    let paths: Record<string, string>;
     let visit: Visit;
     let page: Page;
     visitForEach(started, (opened) => {
-      ({ visit, page } = opened);
+      ({ paths, visit, page } = opened);
     });
 
     test('takes no dialog from one environment into the other', async () => {
@@ -27,5 +30,33 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await page.waitForURL(/\/live\/credits/);
       await settle(page);
       expect([await page.getByRole('dialog').count(), changes]).toEqual([0, []]);
+    });
+
+    test('of an agent keeps its tables while the data source cannot be read', async () => {
+      const reason = 'The database does not answer.';
+      const change = (body: Json) => ({ ...body, data: { ...(body['data'] as Json), status: 'unreadable', reason, tables: [] } });
+      await rewrite(page, change, source);
+      await visit.open(paths['agent-edit'] ?? '');
+      const notice = page.getByText(reason);
+      await notice.waitFor();
+      expect([
+        await page.getByText('is not in the data source').count(),
+        await page.getByRole('button', { name: /^Remove/ }).count(),
+      ]).toEqual([0, 0]);
+      await page.getByText('customers', { exact: true }).waitFor();
+      await page.unroute(source);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await notice.waitFor({ state: 'detached' });
+      await page.getByLabel('Find a table or column').waitFor();
+    });
+
+    test('of an agent shows no part of a data source that became unreadable on the way', async () => {
+      const change = (body: Json, { searchParams }: URL) =>
+        searchParams.has('cursor')
+          ? { ...body, data: { ...(body['data'] as Json), status: 'unreadable', reason: 'The database does not answer.', tables: [] } }
+          : { ...body, meta: { ...(body['meta'] as Json), next_cursor: 'next' } };
+      await rewrite(page, change, source);
+      await page.goto(paths['agent-edit'] ?? '');
+      await page.getByRole('alert').getByText('The database does not answer.').waitFor({ timeout: 20_000 });
     });
   });

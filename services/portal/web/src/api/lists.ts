@@ -48,6 +48,8 @@ export const dataSourceQuery = (environment: Environment) =>
       let { next_cursor: cursor } = first.meta;
       while (cursor && tables.length < maxTables) {
         const page = await read(cursor);
+        // It became unreadable, or was disconnected: the tables so far are not all of them.
+        if (page.source.status !== 'connected') throw new Error(page.source.reason ?? 'The data source was disconnected.');
         tables.push(...page.data);
         cursor = page.meta.next_cursor;
       }

@@ -1,11 +1,11 @@
 import type { DataSourceTable } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
-import { ChevronRight, Database, Search, TriangleAlert, X } from 'lucide-react';
+import { ChevronRight, Database, RotateCw, Search, TriangleAlert, X } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { dataSourceQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Empty, Failure, Loading } from '../../ui/feedback.tsx';
+import { Empty, Failure, Loading, Notice } from '../../ui/feedback.tsx';
 import { plural } from '../../ui/format.tsx';
 import { changeScope, readScope, type ScopedTable } from './scope.ts';
 
@@ -29,6 +29,7 @@ export function ScopePicker({ value, onChange }: PickerProps) {
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
   if (!data || !source) return <Loading label="Reading the tables" />;
   if (data.status === 'none') return <NoSource />;
+  if (data.status === 'unreadable') return <UnreadableSource reason={data.reason} entries={value} onRetry={() => void refetch()} />;
   const matching = source.filter((table) => !text || [table, ...table.columns].some(({ name }) => name.toLowerCase().includes(text)));
   return (
     <div className="picker">
@@ -87,6 +88,33 @@ function NoSource() {
       >
         An agent without tables answers from its instructions alone. You can choose tables here once a database is connected.
       </Empty>
+    </div>
+  );
+}
+
+interface UnreadableProps {
+  reason: string | null;
+  entries: readonly string[];
+  onRetry: () => void;
+}
+
+/** The entries stay as they are: whether the data source has their tables is not known. */
+function UnreadableSource({ reason, entries, onRetry }: UnreadableProps) {
+  return (
+    <div className="stack">
+      <Notice tone="warning">The data source cannot be read: {reason}</Notice>
+      <ul className="chips">
+        {entries.map((entry) => (
+          <li key={entry} className="chip mono" dir="auto">
+            {entry}
+          </li>
+        ))}
+      </ul>
+      <div className="row">
+        <Button icon={RotateCw} onClick={onRetry}>
+          Try again
+        </Button>
+      </div>
     </div>
   );
 }
