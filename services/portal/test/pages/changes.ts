@@ -142,6 +142,25 @@ export const testChanges = (started: () => PagesWorld) =>
       expect([keys.length, keys[0] === keys[1], keys[1] === keys[2]]).toEqual([3, true, false]);
     });
 
+    test('of the secret of a webhook says which header needs it at once, and may bring the secret', async () => {
+      const bodies: unknown[] = [];
+      await page.route(/\/rotate-secret$/, async (route) => {
+        bodies.push(route.request().postDataJSON());
+        const data = { id: 'whk_1', secret: 'a secret of their own', previous_secret_until: new Date().toISOString() };
+        return await route.fulfill({ json: { data } });
+      });
+      await visit.open(paths['webhook'] ?? '');
+      for (const secret of ['', 'a secret of their own']) {
+        await page.getByRole('button', { name: 'Actions of the webhook' }).click();
+        await page.getByRole('menuitem', { name: 'Replace the secret' }).click();
+        await dialog().getByText('X-Service-Signature').waitFor();
+        await dialog().getByLabel('New secret').fill(secret);
+        await dialog().getByRole('button', { name: 'Replace the secret' }).click();
+        await dialog().getByRole('button', { name: 'Done' }).click();
+      }
+      expect(bodies).toEqual([{}, { secret: 'a secret of their own' }]);
+    });
+
     test('that a button makes carries a key', async () => {
       await visit.open(paths['webhook'] ?? '');
       const isSent = page.waitForRequest((request) => request.url().endsWith('/test'));

@@ -9,7 +9,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
-import { useApiForm } from '../../ui/form.tsx';
+import { TextField, useApiForm } from '../../ui/form.tsx';
 import { capitalize, formatDateTime, formatNumber, plural, Time } from '../../ui/format.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
@@ -151,7 +151,7 @@ function Dialogs({ webhook, open, onOpen, onChanged }: DialogsProps) {
     return (
       <SecretDialog
         title="The secret is replaced"
-        description="For 24 hours deliveries are signed with both secrets. Copy the new one now: it will not be shown again."
+        description="For 24 hours webhook-signature has a signature of each secret; X-Service-Signature is made with the new one. Copy it now: it will not be shown again."
         secrets={[{ label: 'Signing secret', value: open.secret }]}
         onClose={close}
       />
@@ -167,7 +167,8 @@ interface ReplaceProps {
 
 function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
   const environment = useEnvironment();
-  const form = useApiForm({}, async (body, key) => {
+  const form = useApiForm({ secret: '' }, async ({ secret }, key) => {
+    const body = { ...(secret && { secret }) };
     const sent = { params: { path: { webhook_id: webhook.id } }, body, headers: { 'Idempotency-Key': key } };
     const { data } = await bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/rotate-secret', sent));
     onReplaced(data.secret);
@@ -175,11 +176,20 @@ function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
   return (
     <Dialog
       title="Replace the signing secret?"
-      description="For 24 hours deliveries are signed with the old and the new secret."
+      description="For 24 hours webhook-signature has a signature of each secret. X-Service-Signature is made with the new one at once: a server that verifies only this header has to know it before."
       busy={form.formState.isSubmitting}
       onClose={onClose}
     >
       <form className="stack" onSubmit={form.submit}>
+        <TextField
+          label="New secret"
+          hint="16 to 255 characters. Empty: one is generated."
+          optional
+          maxLength={255}
+          className="input mono"
+          error={form.errorOf('secret')}
+          {...form.register('secret')}
+        />
         {form.failure}
         <div className="dialog-foot">
           <CancelButton />
