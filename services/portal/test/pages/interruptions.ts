@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
-import { type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
+import { isReadOfOneWebhook, type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
 
+const unavailable = { status: 503, json: { error: { code: 'unavailable', message: 'The service is not available.' } } };
 const source = /\/v1\/data-source/;
+const staleMs = 11_000;
 
 /** Changes that the network, the clock or a different user makes below an open page. */
 export const testInterruptions = (started: () => PagesWorld) =>
@@ -14,6 +16,12 @@ export const testInterruptions = (started: () => PagesWorld) =>
     visitForEach(started, (opened) => {
       ({ paths, visit, page } = opened);
     });
+
+    /** Reads everything again, as a window that gets the focus back after a while. */
+    async function readAgain() {
+      await page.clock.fastForward(staleMs);
+      await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+    }
 
     test('takes no dialog from one environment into the other', async () => {
       const changes: string[] = [];
@@ -30,6 +38,34 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await page.waitForURL(/\/live\/credits/);
       await settle(page);
       expect([await page.getByRole('dialog').count(), changes]).toEqual([0, []]);
+    });
+
+    const notFound = { status: 404, json: { error: { code: 'not_found', message: 'It was deleted.' } } };
+
+    test.each<[string, RegExp]>([
+      ['agent', /\/v1\/agents\/[^/]+$/],
+      ['chat', /\/v1\/agents\/[^/]+$/],
+      ['template', /\/v1\/templates\/[^/]+$/],
+      ['webhook', /\/v1\/webhooks\?limit=100/],
+    ])('of the %s goes when that was deleted, and stays when it cannot be read', async (name, reads) => {
+      await page.clock.install();
+      await visit.open(paths[name] ?? '');
+      const failure = page.getByRole('heading', { name: 'This could not be loaded' });
+      await page.route(reads, (route) => route.fulfill(unavailable));
+      const isRefused = page.waitForResponse((response) => reads.test(response.url()));
+      await readAgain();
+      await isRefused;
+      await page.clock.fastForward(1_000);
+      await settle(page);
+      expect(await failure.count()).toBe(0);
+      await page.unroute(reads);
+      await page.route(reads, (route) =>
+        isReadOfOneWebhook(new URL(route.request().url()))
+          ? route.fulfill({ json: { data: [], meta: { total: 0, next_cursor: null } } })
+          : route.fulfill(notFound),
+      );
+      await readAgain();
+      await failure.waitFor({ timeout: 20_000 });
     });
 
     test('of an agent keeps its tables while the data source cannot be read', async () => {

@@ -62,4 +62,9 @@ export const isRefusal = (cause: unknown): boolean =>
   cause.status !== 429 &&
   cause.code !== 'idempotency_in_progress';
 
+const isMissing = (cause: unknown): boolean => cause instanceof ApiError && cause.status === 404;
+
+/** True if a page has to say why its subject could not be read. An earlier state of it stays on the page through any failure but 404. */
+export const isLost = (cause: unknown, before: unknown): boolean => Boolean(cause) && (before === undefined || isMissing(cause));
+
 export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : 'Something went wrong.');

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, Pencil, Play } from 'lucide-react';
 import { useState } from 'react';
+import { isLost } from '../../api/errors.ts';
 import { agentQuery } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
@@ -27,7 +28,7 @@ export function AgentPage() {
   const { agentId = '' } = useParams({ strict: false });
   const { tab } = useSearch({ strict: false });
   const { data: agent, error, refetch } = useQuery(agentQuery(environment, agentId));
-  if (error && !agent) return <FailedPage title="Agent" cause={error} onRetry={() => void refetch()} />;
+  if (isLost(error, agent)) return <FailedPage title="Agent" cause={error} onRetry={() => void refetch()} />;
   if (!agent) return <Loading />;
   const back = (
     <Link to="/$environment/agents" params={{ environment }} className="breadcrumb">

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { isLost } from '../../api/errors.ts';
 import { activeAgentsQuery, agentQuery, newestAgentsQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -60,7 +61,7 @@ export function ChatPage() {
   useEffect(() => {
     document.title = `${agent?.name ?? 'Chat'} – Agent Service`;
   }, [agent]);
-  if (error && !agent) return <FailedPage title="Chat" cause={error} onRetry={() => void refetch()} />;
+  if (isLost(error, agent)) return <FailedPage title="Chat" cause={error} onRetry={() => void refetch()} />;
   return (
     <main className="chat" id="main" tabIndex={-1}>
       <div className={isListOpen ? 'chat-side open' : 'chat-side'}>

@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Bot, Copy, Play, Power } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { isLost } from '../../api/errors.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
@@ -27,7 +28,7 @@ export function TemplatePage() {
     queryFn: async () =>
       (await bodyOf(api(environment).GET('/v1/templates/{template_id}', { params: { path: { template_id: templateId } } }))).data,
   });
-  if (error && !data) return <FailedPage title="Template" cause={error} onRetry={() => void refetch()} />;
+  if (isLost(error, data)) return <FailedPage title="Template" cause={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
   const close = () => setOpen(undefined);
   return (

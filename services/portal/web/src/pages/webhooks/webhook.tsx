@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Pencil, RefreshCw, RotateCw, Send, Trash2, Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { ApiError, isLost } from '../../api/errors.ts';
 import { readAll } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
@@ -31,10 +32,10 @@ export function WebhookPage() {
         const match = page.data.find(({ id }) => id === webhookId);
         if (match) return match;
       }
-      throw new Error('There is no such webhook.');
+      throw new ApiError(404, { error: { message: 'There is no such webhook.' } });
     },
   });
-  if (error && !data) return <FailedPage title="Webhook" cause={error} onRetry={() => void refetch()} />;
+  if (isLost(error, data)) return <FailedPage title="Webhook" cause={error} onRetry={() => void refetch()} />;
   return data ? <WebhookView webhook={data} /> : <Loading />;
 }
 
