@@ -68,6 +68,17 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await failure.waitFor({ timeout: 20_000 });
     });
 
+    test('says that there is no network, and reads its list when there is', async () => {
+      await visit.open('/live/agents');
+      await visit.context.setOffline(true);
+      await page.getByLabel('Status').selectOption('draft');
+      await page.getByRole('alert').getByText('The service could not be reached.').waitFor({ timeout: 20_000 });
+      await visit.context.setOffline(false);
+      await page.getByRole('alert').waitFor({ state: 'detached', timeout: 20_000 });
+      await settle(page);
+      expect(await page.getByRole('main').getByText('could not be reached').count()).toBe(0);
+    });
+
     test('of an agent keeps its tables while the data source cannot be read', async () => {
       const reason = 'The database does not answer.';
       const change = (body: Json) => ({ ...body, data: { ...(body['data'] as Json), status: 'unreadable', reason, tables: [] } });

@@ -7,7 +7,16 @@ const mayPass = (cause: Error) => !(cause instanceof ApiError) || cause.status =
 
 export const queryClient: QueryClient = new QueryClient({
   defaultOptions: {
-    queries: { staleTime: 10_000, retry: (count, cause) => count < 1 && mayPass(cause), retryDelay: 500, refetchOnWindowFocus: true },
+    queries: {
+      staleTime: 10_000,
+      retry: (count, cause) => count < 1 && mayPass(cause),
+      retryDelay: 500,
+      refetchOnWindowFocus: true,
+      // Without a network a query fails, which the page says, instead of waiting without a word.
+      networkMode: 'always',
+      refetchOnReconnect: true,
+    },
+    mutations: { networkMode: 'always' },
   },
 });
 

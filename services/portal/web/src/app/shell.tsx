@@ -41,7 +41,7 @@ function SignedIn({ session }: { session: Session }) {
   }, []);
   useEffect(() => {
     // The first letters that are typed after Ctrl K are not lost while it loads.
-    const timer = setTimeout(() => void loadPalette(), idleMs);
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), idleMs);
     return () => clearTimeout(timer);
   }, []);
   const openSearch = () => setSearching(true);
