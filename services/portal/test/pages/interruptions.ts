@@ -79,6 +79,14 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(await page.getByRole('main').getByText('could not be reached').count()).toBe(0);
     });
 
+    test('of home asks for no first question in a month without one', async () => {
+      let isRequested = false;
+      page.on('request', (request) => void (/\/credits\/usage\?limit=1$/.test(request.url()) && (isRequested = true)));
+      await rewrite(page, (body) => ({ ...body, data: { ...(body['data'] as Json), total_queries: 0 } }), /\/v1\/credits\/summary/);
+      await visit.open('/live');
+      expect([await page.getByRole('heading', { name: 'First steps' }).count(), isRequested]).toEqual([0, true]);
+    });
+
     test('of an agent keeps its tables while the data source cannot be read', async () => {
       const reason = 'The database does not answer.';
       const change = (body: Json) => ({ ...body, data: { ...(body['data'] as Json), status: 'unreadable', reason, tables: [] } });

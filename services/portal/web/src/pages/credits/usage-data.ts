@@ -55,6 +55,13 @@ export const balanceQuery = (environment: Environment) =>
     queryFn: async () => (await bodyOf(api(environment).GET('/v1/credits/settings'))).data,
   });
 
+/** True if an answer was ever paid. */
+export const hasUsageQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'credits', 'usage', 'any'],
+    queryFn: async () => (await bodyOf(api(environment).GET('/v1/credits/usage', { params: { query: { limit: 1 } } }))).data.length > 0,
+  });
+
 export const summaryQuery = (environment: Environment) =>
   queryOptions({
     queryKey: [environment, 'credits', 'summary'],

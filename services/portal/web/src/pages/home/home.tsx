@@ -11,7 +11,7 @@ import { Figure } from '../../ui/figure.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { Page, Section } from '../../ui/page.tsx';
 import { Bars } from '../../ui/rich/bars.tsx';
-import { balanceQuery, summaryQuery, usageQuery, useLastDays } from '../credits/usage-data.ts';
+import { balanceQuery, hasUsageQuery, summaryQuery, usageQuery, useLastDays } from '../credits/usage-data.ts';
 import { dayLabel, fillDays } from '../credits/usage-groups.ts';
 
 export function HomePage() {
@@ -152,12 +152,16 @@ function FirstSteps() {
   const source = useQuery(dataSourceStatusQuery(environment));
   const agents = useQuery(newestAgentsQuery(environment));
   const summary = useQuery(summaryQuery(environment));
-  if (!source.data || !agents.data || !summary.data) return null;
+  const usedNow = summary.data && summary.data.total_queries > 0;
+  // The summary has the current month only.
+  const usedBefore = useQuery({ ...hasUsageQuery(environment), enabled: usedNow === false });
+  const hasAsked = usedNow || usedBefore.data;
+  if (!source.data || !agents.data || hasAsked === undefined) return null;
   const hasAgent = agents.data.rows.length > 0;
   const steps = [
     { isDone: source.data !== 'none', text: 'Connect your database', to: '/$environment/data-source' as const },
     { isDone: hasAgent, text: 'Activate a template, or create an agent', to: '/$environment/templates' as const },
-    { isDone: summary.data.total_queries > 0, text: 'Ask the first question', to: '/$environment/chat' as const },
+    { isDone: hasAsked, text: 'Ask the first question', to: '/$environment/chat' as const },
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
