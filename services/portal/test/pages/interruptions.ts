@@ -79,12 +79,40 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(await page.getByRole('main').getByText('could not be reached').count()).toBe(0);
     });
 
+    test('of home says that its figures cannot be read', async () => {
+      const summary = /\/v1\/credits\/summary/;
+      await page.route(summary, (route) => route.fulfill(unavailable));
+      await page.goto('/live');
+      const failure = page.getByRole('alert').filter({ hasText: 'The service is not available.' });
+      await failure.waitFor({ timeout: 20_000 });
+      await page.unroute(summary);
+      await failure.getByRole('button', { name: 'Try again' }).click();
+      await failure.waitFor({ state: 'detached' });
+      await page.getByText('Active users').waitFor();
+    });
+
     test('of home asks for no first question in a month without one', async () => {
       let isRequested = false;
       page.on('request', (request) => void (/\/credits\/usage\?limit=1$/.test(request.url()) && (isRequested = true)));
       await rewrite(page, (body) => ({ ...body, data: { ...(body['data'] as Json), total_queries: 0 } }), /\/v1\/credits\/summary/);
       await visit.open('/live');
       expect([await page.getByRole('heading', { name: 'First steps' }).count(), isRequested]).toEqual([0, true]);
+    });
+
+    test('says that more conversations cannot be read', async () => {
+      const lists = /\/conversations\?/;
+      await rewrite(
+        page,
+        (body, { searchParams }) =>
+          searchParams.has('cursor') ? body : { ...body, meta: { ...(body['meta'] as Json), next_cursor: 'next' } },
+        lists,
+      );
+      await page.route(/\/conversations\?.*cursor=/, (route) => route.fulfill(unavailable));
+      await visit.open(paths['chat'] ?? '');
+      const list = page.getByRole('navigation', { name: 'Conversations' });
+      await list.getByRole('button', { name: 'Show more' }).click();
+      await list.getByRole('alert').getByText('The service is not available.').waitFor({ timeout: 20_000 });
+      await list.getByRole('listitem').first().waitFor();
     });
 
     test('of an agent keeps its tables while the data source cannot be read', async () => {

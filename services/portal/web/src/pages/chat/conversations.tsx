@@ -4,10 +4,11 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Pencil, SquarePen, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { messageOf } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu } from '../../ui/dialog.tsx';
-import { Failure, notify, Skeleton } from '../../ui/feedback.tsx';
+import { Failure, Notice, notify, Skeleton } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { conversationsQuery } from './queries.ts';
@@ -23,7 +24,7 @@ type Acting = { kind: 'rename' | 'delete'; conversation: TitledConversation };
 /** The user's conversations with the agent. */
 export function Conversations({ agentId, current, onNavigate }: ListProps) {
   const environment = useEnvironment();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = useInfiniteQuery(
     conversationsQuery(environment, agentId),
   );
   const [acting, setActing] = useState<Acting>();
@@ -69,6 +70,7 @@ export function Conversations({ agentId, current, onNavigate }: ListProps) {
           </li>
         ))}
       </ul>
+      {isFetchNextPageError && <Notice tone="danger">{messageOf(error)}</Notice>}
       {hasNextPage && (
         <Button variant="ghost" wide busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show more

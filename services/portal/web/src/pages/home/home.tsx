@@ -43,7 +43,8 @@ function Numbers() {
   const environment = useEnvironment();
   const balance = useQuery(balanceQuery(environment));
   const summary = useQuery(summaryQuery(environment));
-  if (balance.error && !balance.data) return <Failure cause={balance.error} onRetry={() => void balance.refetch()} />;
+  const failed = [balance, summary].find(({ error, data }) => error && !data);
+  if (failed) return <Failure cause={failed.error} onRetry={() => void failed.refetch()} />;
   return (
     <div className="figures">
       <Figure label="Balance" value={balance.data?.balance} note="Credits that remain" />
