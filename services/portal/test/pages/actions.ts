@@ -258,4 +258,22 @@ export const testActions = (started: () => PagesWorld) =>
       const { data } = (await world.call('GET', `/v1/agents/${page.url().split('/').at(-1)}`)).json<{ data: Json }>();
       expect([model === 'Premium', data]).toMatchObject([false, { name: 'Customer insights', model }]);
     });
+
+    test('revokes a key without a name by its hint, typed with three dots', async () => {
+      // The key that came with the organization; the tests go on with it.
+      const revocation = /\/v1\/auth\/keys\/[^/]+$/;
+      await page.route(revocation, (route) => route.fulfill({ status: 204 }));
+      const { data } = (await world.call('GET', '/v1/keys')).json<{ data: { id: string; name: string; hint: string }[] }>();
+      const { id, hint } = data.find(({ name }) => name === '') ?? { id: '', hint: '' };
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: `Actions of ${hint}` }).click();
+      await page.getByRole('menuitem', { name: 'Revoke' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('textbox').fill(hint.replace('…', '...'));
+      const isSent = page.waitForRequest((request) => request.method() === 'DELETE');
+      await dialog.getByRole('button', { name: 'Revoke the key' }).click({ timeout: 20_000 });
+      expect((await isSent).url().split('/').at(-1)).toBe(id);
+      await dialog.waitFor({ state: 'detached' });
+      await page.unroute(revocation);
+    });
   });

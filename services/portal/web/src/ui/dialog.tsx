@@ -93,8 +93,8 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
-/** A name as a keyboard writes it: the page shows any white space as one blank, and accents in either of their forms alike. */
-const typedForm = (name: string) => name.normalize().replaceAll(/\s+/g, ' ').trim();
+/** A name as a keyboard writes it: the page shows any white space as one blank and accents in either of their forms alike, and "…" is three dots. */
+const typedForm = (name: string) => name.normalize('NFKC').replaceAll(/\s+/g, ' ').trim();
 
 /** Asks before something that cannot be undone. */
 export function ConfirmDialog({ title, children, action, name, onConfirm, onClose }: ConfirmProps) {
