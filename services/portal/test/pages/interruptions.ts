@@ -142,4 +142,10 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await page.goto(paths['agent-edit'] ?? '');
       await page.getByRole('alert').getByText('The database does not answer.').waitFor({ timeout: 20_000 });
     });
+
+    test('of usage whose cursor has ended shows the first page', async () => {
+      await visit.open('/live/credits?group=user&cursor=of-the-day-before');
+      await page.getByRole('table', { name: 'Usage by user' }).waitFor({ timeout: 20_000 });
+      expect(new URL(page.url()).searchParams.get('cursor')).toBeNull();
+    });
   });

@@ -1,8 +1,8 @@
 import { type QueryKey, useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight, ChevronsLeft, Search } from 'lucide-react';
-import { memo, type ReactNode, useDeferredValue, useEffect, useRef, useState } from 'react';
-import { messageOf } from '../api/errors.ts';
+import { memo, type ReactNode, useDeferredValue, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { ApiError, messageOf } from '../api/errors.ts';
 import { keepSameList } from '../api/lists.ts';
 import { Button } from './button.tsx';
 import { Failure, Notice, Skeleton } from './feedback.tsx';
@@ -174,6 +174,15 @@ export function useCursorList<Row, Meta extends ListMeta>(
     placeholderData: keepSameList(queryKey),
     refetchInterval: ({ state }) => (state.data?.data.some(isAwaited) ? 2_000 : false),
   });
+  const navigate = useNavigate();
+  const isCursorRefused = cursor !== undefined && error instanceof ApiError && error.code === 'invalid_cursor';
+  const openFirstPage = useEffectEvent(() =>
+    navigate({ to: '.', search: (now: object) => ({ ...now, cursor: undefined }), state: { cursors: [] }, replace: true }),
+  );
+  useEffect(() => {
+    // The cursor is of other filters, as of the days until yesterday.
+    if (isCursorRefused) void openFirstPage();
+  }, [isCursorRefused]);
   const next = data?.meta.next_cursor ?? undefined;
   const isLoading = isPlaceholderData || cursor !== target;
   return {
