@@ -148,4 +148,13 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await page.getByRole('table', { name: 'Usage by user' }).waitFor({ timeout: 20_000 });
       expect(new URL(page.url()).searchParams.get('cursor')).toBeNull();
     });
+
+    test('of the test environment offers the scopes that a key can have there', async () => {
+      await visit.open('/test/keys');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      await page.getByRole('button', { name: 'Choose all' }).click();
+      await page.getByRole('dialog').getByLabel('Name').fill('All of test');
+      await page.getByRole('button', { name: 'Create the key' }).click();
+      await page.getByRole('textbox', { name: 'API key' }).waitFor({ timeout: 20_000 });
+    });
   });

@@ -1,3 +1,4 @@
+import { useEnvironment } from '../../app/use-environment.ts';
 import { CheckField } from '../../ui/form.tsx';
 
 /** The scopes of the API, and what each allows. */
@@ -19,6 +20,9 @@ const meanings = {
 export type Scope = keyof typeof meanings;
 export const allScopes = Object.keys(meanings) as Scope[];
 
+/** Users belong to the organization: no credential of the test environment may change them. */
+const testScopes = allScopes.filter((scope) => scope !== 'users:write');
+
 interface ScopesProps {
   value: readonly Scope[];
   onChange: (scopes: Scope[]) => void;
@@ -26,17 +30,19 @@ interface ScopesProps {
 }
 
 export function ScopesField({ value, onChange, error }: ScopesProps) {
-  const toggle = (scope: Scope, isOn: boolean) => onChange(allScopes.filter((one) => (one === scope ? isOn : value.includes(one))));
+  const offered = useEnvironment() === 'live' ? allScopes : testScopes;
+  const isAll = offered.every((scope) => value.includes(scope));
+  const toggle = (scope: Scope, isOn: boolean) => onChange(offered.filter((one) => (one === scope ? isOn : value.includes(one))));
   return (
     <fieldset className="field">
       <div className="row spread">
         <legend>Scopes</legend>
-        <button type="button" className="link small" onClick={() => onChange(value.length === allScopes.length ? [] : allScopes)}>
-          {value.length === allScopes.length ? 'Choose none' : 'Choose all'}
+        <button type="button" className="link small" onClick={() => onChange(isAll ? [] : offered)}>
+          {isAll ? 'Choose none' : 'Choose all'}
         </button>
       </div>
       <div className="scopes">
-        {allScopes.map((scope) => (
+        {offered.map((scope) => (
           <CheckField
             key={scope}
             checked={value.includes(scope)}
