@@ -58,7 +58,7 @@ export const testActions = (started: () => PagesWorld) =>
         await page.keyboard.press('Enter');
         const location = (await (await isAccepted).allHeaders())['content-location'] ?? '';
         await page.getByRole('button', { name: 'Cancel the answer' }).click();
-        await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
+        await page.getByText('The answer was cancelled. No credits were charged.', { exact: true }).waitFor();
         const { data } = (await world.call('GET', location)).json<{ data: Message }>();
         expect(data).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
         await visit.open(`/live/chat/${agent}/${data.conversation_id}`);

@@ -2,6 +2,7 @@ import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { serviceChain } from '../../rpc/tokens.ts';
+import { lockSignInOf } from '../../store/users.ts';
 import { findPerson, findUsersByEmail, foldEmail, rehashPassword, type SignInUser } from '../store/passwords.ts';
 import {
   type CountedAttempt,
@@ -47,13 +48,13 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
     const sessionToken = await store.transaction(
       async (transaction) => {
         await forgetSuccess(transaction.sql, pair, matching.length === users.length);
-        const token = await openSession(transaction, deps, call, user, opening);
-        // After the lock of the user. A change of the password or the address that committed before ends the sessions that it saw, and not this one.
+        await lockSignInOf(transaction.sql, user.organizationId, user.userId);
+        // A change of the password or the address that committed before ends the sessions that it saw, and not this one.
         const present = await findPerson(transaction.sql, user.organizationId, user.userId);
         if (present?.email !== user.email || present.passwordChangedAt !== user.passwordChangedAt)
           throw new ServiceError('invalid_credentials');
         await takeCode(transaction.sql, deps, user, code);
-        return token;
+        return await openSession(transaction, deps, call, user, opening);
       },
       { mayRepeat: true },
     );
