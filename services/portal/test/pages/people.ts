@@ -116,6 +116,20 @@ export const testPeople = (started: () => PagesWorld) =>
       expect(await statusOf(page, 'GET', '/api/live/v1/agents', session.data.csrf_token)).toBe(200);
     });
 
+    test('a new member reads when credits are set aside, and a member with an allocation that they are', async () => {
+      const { page } = member;
+      await member.open('/live/credits');
+      const figure = page.locator('.figure').filter({ hasText: 'Your balance' });
+      await figure.getByText('Set aside with your next message, up to your limit').waitFor();
+      const id = await page.evaluate(
+        async () => ((await (await fetch('/api/session')).json()) as { data: { user: { id: string } } }).data.user.id,
+      );
+      await world.call('PUT', `/v1/credits/users/${id}/allocation`, { monthly_limit: 40 });
+      await page.reload();
+      await figure.getByText('40', { exact: true }).waitFor();
+      expect(await figure.innerText()).toContain('Credits that are set aside for you');
+    });
+
     test('a link of an administrator sets a new password, and ends the sessions of the user', async () => {
       await administrator.open('/live/users');
       await administrator.page.getByRole('button', { name: 'Actions of Lin' }).click();

@@ -31,12 +31,18 @@ function OwnShare({ userId }: { userId: string }) {
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
   return (
     <div className="figures">
-      <Figure label="Your balance" value={data?.balance} note="Credits that you can use now" />
+      <Figure label="Your balance" value={data?.balance} note={balanceNote(data)} />
       <Figure label="Used this month" value={data?.used_this_month} note="Credits of your answers" />
       <Figure label="Monthly limit" value={data?.monthly_limit} note="Set by an administrator" />
     </div>
   );
 }
+
+/** An account is filled when it lacks the credits for an answer: a user without one has a limit, and a balance of 0. */
+const balanceNote = (data: UserBalance | undefined) =>
+  data?.balance === 0 && data.used_this_month < data.monthly_limit
+    ? 'Set aside with your next message, up to your limit'
+    : 'Credits that are set aside for you';
 
 /** Each row of a page reads one balance, so pages are small. */
 const usersAtOnce = 20;
