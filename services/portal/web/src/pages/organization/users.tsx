@@ -222,6 +222,7 @@ function DeactivateUser({ user, onClose, onChanged }: DialogProps) {
   return (
     <ConfirmDialog title="Deactivate this user?" action="Deactivate" name={user.name} onConfirm={deactivate} onClose={onClose}>
       The user is signed out, and every API key and OAuth application of the user ends. Keys stay ended if the user is activated again.
+      Credits are set aside for the user each month until you set the allocation to 0.
     </ConfirmDialog>
   );
 }
