@@ -124,6 +124,16 @@ test('a data source that cannot be read, and a scope without any table of it, fa
   expect(scene.model.calls).toHaveLength(callsBefore);
 });
 
+test('an answer uses the data source of its version, also after one of a later version, whose commit a failover has lost', async () => {
+  const lost = { ...connected.source(), url: 'postgres://nobody:secret@127.0.0.1:1/none?sslmode=disable', version: 9 };
+  await dispatched([], { source: () => lost }, { sourceVersion: lost.version });
+  await failed();
+  scene.reset();
+  await dispatched([read]);
+  await completed();
+  expect(scene.agents.completed[0]?.queries).toMatchObject([{ rows: 2 }]);
+});
+
 test('the steps before a failure are reported with it', async () => {
   await dispatched([read, { kind: 'failure', status: 401 }]);
   await failed();

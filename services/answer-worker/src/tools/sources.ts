@@ -8,7 +8,10 @@ import type { SourceSettings, Steps } from './steps.ts';
 
 /** The databases of the tenants with answers in flight; each is opened once and stays open for the next answer. */
 export interface TenantSources {
-  /** The database of this version or a later one; undefined where none is connected. */
+  /**
+   * The database of this version, or the one that is connected by now; undefined where none is. A version may also be an earlier one than
+   * before: a failover can lose the last commits.
+   */
   of(answer: AnswerKey, version: number, steps: Steps): Promise<DataSource | undefined>;
 }
 
@@ -38,14 +41,6 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
     ...(roles === 'auto' && { roles: { tenant } }),
   });
 
-  function cache(tenant: string, loaded: SourceSettings): SourceSettings {
-    const before = known.get(tenant);
-    const newest = before && before.version > loaded.version ? before : loaded;
-    // A reply without `guarded` is of the release before: the next step asks again.
-    if (newest.guarded !== undefined) known.set(tenant, newest);
-    return newest;
-  }
-
   function forget(tenant: string): undefined {
     known.delete(tenant);
     open.remove(tenant);
@@ -56,10 +51,12 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
       const tenant = tenantName(answer);
       if (version === 0) return forget(tenant);
       const cached = known.get(tenant);
-      if (cached && cached.version >= version) return open.get(tenant, connectionOf(tenant, cached));
+      if (cached?.version === version) return open.get(tenant, connectionOf(tenant, cached));
       const loaded = await steps.source();
       if (!loaded) return forget(tenant);
-      return open.get(tenant, connectionOf(tenant, cache(tenant, loaded)));
+      // A reply without `guarded` is of the release before: the next step asks again.
+      if (loaded.guarded !== undefined) known.set(tenant, loaded);
+      return open.get(tenant, connectionOf(tenant, loaded));
     },
   };
 }
