@@ -34,15 +34,17 @@ export const failureOf = (code: PublicErrorCode): Failure => ({ code, message: p
 
 const uncharged = 'No credits were charged.';
 
-export const toFailedEnd = (key: AnswerKey, failure: Failure, attempt: number | null = null): UnchargedEnd => ({
-  ...withTime(key),
-  status: 'failed',
-  content: failure.message.includes(uncharged)
-    ? `This message could not be answered. ${failure.message}`
-    : `This message could not be answered. ${failure.message} ${uncharged}`,
-  failure,
-  attempt,
-});
+/** The failure is what callers who wait get, and the content is for those who read the message. Both say that it cost nothing. */
+export function toFailedEnd(key: AnswerKey, { code, message }: Failure, attempt: number | null = null): UnchargedEnd {
+  const text = message.includes(uncharged) ? message : `${message} ${uncharged}`;
+  return {
+    ...withTime(key),
+    status: 'failed',
+    content: `This message could not be answered. ${text}`,
+    failure: { code, message: text },
+    attempt,
+  };
+}
 
 const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   ...withTime(key),

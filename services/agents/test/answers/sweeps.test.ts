@@ -305,6 +305,8 @@ test('a deleted agent’s answers fail at once, with more of them than one step 
   });
   committed();
   expect(ids.map((id) => endOf(id))).toEqual([['failed'], ['failed'], ['failed']]);
+  const failures = rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && ids.includes(reply.id) ? [reply.message.failure] : []));
+  expect(failures).toEqual(ids.map(() => ({ code: 'agent_deleted', message: 'The agent was deleted. No credits were charged.' })));
   expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id: ids[0] as string, attempt: 1 } });
   await untilValue(
     () => ids.map((id) => rig.ledger.holds.get(id)?.state),

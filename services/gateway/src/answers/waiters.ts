@@ -194,6 +194,7 @@ const detailsOf = ({ messageId, conversationId }: AcceptedAnswer) => ({ message_
 export function failureOf({ id, conversationId, status, content, failure }: AnswerMessage): PublicError | undefined {
   if (status !== 'failed' && status !== 'cancelled') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
+  // Its content says that it cost nothing, and of business data if that was changed.
   if (status === 'cancelled') return new ServiceError('answer_cancelled', { message: content || undefined, details });
   if (failure?.code === 'answer_timeout') return deadlineError(failure.message, details);
   if (failure && isPublicErrorCode(failure.code)) return new ServiceError(failure.code, { message: failure.message || undefined, details });
