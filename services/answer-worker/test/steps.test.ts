@@ -192,6 +192,13 @@ test('a result that agents rejects for good after a change fails the answer with
   expect(scene.agents.failed[0]?.record?.steps.map(({ name }) => name)).toEqual(['change']);
 });
 
+test('steps that agents rejects with a failure as well are left out of it', async () => {
+  await dispatched([edit(1)], { complete: () => 'invalid_request', fail: ({ record }) => (record ? 'invalid_request' : undefined) });
+  await until('the failure is accepted', () => scene.agents.failed.length === 2);
+  expect(scene.agents.failed.map(({ record }) => record === undefined || record === null)).toEqual([false, true]);
+  expect(scene.agents.failed[1]?.failure?.message).toContain(changedBefore);
+});
+
 test('a change whose claim is refused is not made and ends the answer', async () => {
   await dispatched([edit(2)], { authorize: () => 'change_unfinished' });
   await failed();

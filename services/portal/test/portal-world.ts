@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,6 +9,9 @@ import { readPortalConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
 
 export const password = 'correct horse battery';
+
+/** Where the browsers of this file are: identity counts the sign-ins of an address, and all files share one identity. */
+const browserAddress = `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -55,6 +58,7 @@ export async function sharePortalWorld() {
     AGENTS_ADDRESS: system.endpoints['agents'] ?? '',
     SERVICE_SECRET: system.secrets.SERVICE_SECRET,
     GATEWAY_URL: gateway.url,
+    TRUSTED_PROXIES: '127.0.0.1',
   };
   const running: Awaited<ReturnType<typeof openPortal>>[] = [];
   const open = async (settings: Readonly<Record<string, string>> = {}, timing?: Parameters<typeof start>[2]) => {
@@ -114,6 +118,7 @@ function fromPage(
   const headers = {
     origin: at,
     'sec-fetch-site': 'same-origin',
+    'x-forwarded-for': browserAddress,
     ...(cookie && { cookie }),
     ...(csrf && { 'x-csrf-token': csrf }),
     ...(body && { 'content-type': 'application/json' }),

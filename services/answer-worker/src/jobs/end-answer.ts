@@ -1,7 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
-import { chartIn, type StepLog } from '../tools/step-records.ts';
+import { chartIn, StepLog } from '../tools/step-records.ts';
 import { type ModelReply, toTokenCount } from './ask-model.ts';
 
 /** A result is reported until this long after its deadline, because agents may have been unavailable before. */
@@ -116,7 +116,11 @@ async function complete(deps: WorkerDeps, report: Report, item: Completion, { fa
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unreported', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
-  return fail(deps, report, item.answer, { error: failure(new ServiceError('internal', { cause: error })), log });
+  const failed = { error: failure(new ServiceError('internal', { cause: error })), log };
+  const outcome = await fail(deps, report, item.answer, failed);
+  // The failure has the same log, and its steps may be the part that agents rejects.
+  const isRejected = outcome.kind === 'unreported' && !isTemporary(outcome.error);
+  return isRejected ? fail(deps, report, item.answer, { ...failed, log: new StepLog() }) : outcome;
 }
 
 const queriesOf = ({ queries }: StepLog) => queries.map((query) => ({ ...query, tables: [...query.tables] }));

@@ -120,7 +120,7 @@ export const testPeople = (started: () => PagesWorld) =>
       const { page } = member;
       await member.open('/live/credits');
       const figure = page.locator('.figure').filter({ hasText: 'Your balance' });
-      await figure.getByText('Set aside with your next message, up to your limit').waitFor();
+      await figure.getByText('Filled by a message, up to your limit, from what the organization has').waitFor();
       const id = await page.evaluate(
         async () => ((await (await fetch('/api/session')).json()) as { data: { user: { id: string } } }).data.user.id,
       );

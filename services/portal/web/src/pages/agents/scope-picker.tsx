@@ -20,7 +20,7 @@ const maxTablesAtOnce = 200;
 /** Chooses the tables and columns that an agent may read. */
 export function ScopePicker({ value, onChange }: PickerProps) {
   const environment = useEnvironment();
-  const { data, error, refetch } = useQuery(dataSourceQuery(environment));
+  const { data, error, refetch, isFetching } = useQuery(dataSourceQuery(environment));
   const [search, setSearch] = useState('');
   // The typing is painted at once; the rows of thousands of tables follow.
   const text = useDeferredValue(search).trim().toLowerCase();
@@ -29,7 +29,8 @@ export function ScopePicker({ value, onChange }: PickerProps) {
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
   if (!data || !source) return <Loading label="Reading the tables" />;
   if (data.status === 'none') return <NoSource />;
-  if (data.status === 'unreadable') return <UnreadableSource reason={data.reason} entries={value} onRetry={() => void refetch()} />;
+  if (data.status === 'unreadable')
+    return <UnreadableSource reason={data.reason} entries={value} busy={isFetching} onRetry={() => void refetch()} />;
   const matching = source.filter((table) => !text || [table, ...table.columns].some(({ name }) => name.toLowerCase().includes(text)));
   return (
     <div className="picker">
@@ -95,11 +96,12 @@ function NoSource() {
 interface UnreadableProps {
   reason: string | null;
   entries: readonly string[];
+  busy: boolean;
   onRetry: () => void;
 }
 
 /** The entries stay as they are: whether the data source has their tables is not known. */
-function UnreadableSource({ reason, entries, onRetry }: UnreadableProps) {
+function UnreadableSource({ reason, entries, busy, onRetry }: UnreadableProps) {
   return (
     <div className="stack">
       <Notice tone="warning">The data source cannot be read: {reason}</Notice>
@@ -111,7 +113,7 @@ function UnreadableSource({ reason, entries, onRetry }: UnreadableProps) {
         ))}
       </ul>
       <div className="row">
-        <Button icon={RotateCw} onClick={onRetry}>
+        <Button icon={RotateCw} busy={busy} onClick={onRetry}>
           Try again
         </Button>
       </div>

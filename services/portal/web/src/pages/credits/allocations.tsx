@@ -41,7 +41,7 @@ function OwnShare({ userId }: { userId: string }) {
 /** An account is filled when it lacks the credits for an answer: a user without one has a limit, and a balance of 0. */
 const balanceNote = (data: UserBalance | undefined) =>
   data?.balance === 0 && data.used_this_month < data.monthly_limit
-    ? 'Set aside with your next message, up to your limit'
+    ? 'Filled by a message, up to your limit, from what the organization has'
     : 'Credits that are set aside for you';
 
 /** Each row of a page reads one balance, so pages are small. */
