@@ -9,7 +9,7 @@ const unavailableRetryAfter = '1';
 export type PublicError = ServiceError<PublicErrorCode>;
 
 /** The fields of an error that callers see. */
-export const describeError = ({ code, definition, message, param, details }: PublicError) => ({
+export const publicFieldsOf = ({ code, definition, message, param, details }: PublicError) => ({
   type: definition.type,
   code,
   message,
@@ -19,7 +19,7 @@ export const describeError = ({ code, definition, message, param, details }: Pub
 
 /** The body of every failure. */
 export const errorBody = (error: PublicError, requestId: string): string =>
-  JSON.stringify({ error: describeError(error), meta: { request_id: requestId } });
+  JSON.stringify({ error: publicFieldsOf(error), meta: { request_id: requestId } });
 
 export function errorReply(exchange: Exchange, error: PublicError): Reply {
   return {

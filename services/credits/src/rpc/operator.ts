@@ -38,7 +38,10 @@ function checkGrant(amount: number): number {
   throw new ServiceError('invalid_request', { message: `amount must be a whole number from 1 to ${MAX_GRANT}.`, param: 'amount' });
 }
 
-/** No further step begins after this time; the caller continues with the cursor. For a command of the release before, another replica begins the same after a second. */
+/**
+ * No further step begins after this time; the caller continues with the cursor. For a command of the release before, another replica begins the
+ * same after a second.
+ */
 const callLimitMs = 700;
 
 export const verifyLedger = ({ store, cursors, logger }: CreditsDeps): RpcOf<'credits', 'verifyLedger'> => ({

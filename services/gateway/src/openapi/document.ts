@@ -198,7 +198,7 @@ function codesOf(route: Route): PublicErrorCode[] {
   if (route.admin) codes.push('admin_required');
   if (route.params) codes.push('not_found');
   if (route.cost || route.auth === 'token') codes.push('rate_limited');
-  // Where there is no body, one that a write declares is read as well, to be refused.
+  // A write without a body in its contract reads one that its request declares, to refuse it.
   if (route.method !== 'GET') codes.push('request_timeout');
   if (route.body) codes.push('payload_too_large', 'unsupported_media_type');
   if (route.body && route.bodyType !== 'form') codes.push('invalid_json');

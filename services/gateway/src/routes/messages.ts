@@ -1,5 +1,5 @@
 import { required, ServiceError, withCall } from '@agent-service/contracts';
-import { describeError } from '@agent-service/http/replies/error-reply';
+import { publicFieldsOf } from '@agent-service/http/replies/error-reply';
 import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { parseEventId } from '../answers/answer-stream.ts';
@@ -198,7 +198,10 @@ export const getMessage = route({
     const toData = (answer: typeof first) => {
       const sent = required(answer.message);
       const failure = failureOf(sent);
-      const more = { ...(failure && { error: describeError(failure) }), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) };
+      const more = {
+        ...(failure && { error: publicFieldsOf(failure) }),
+        ...(answer.feedback && { feedback: toFeedback(answer.feedback) }),
+      };
       return { data: { ...toReadMessage(sent), ...more } };
     };
     if (preferred === undefined) return toData(first);
