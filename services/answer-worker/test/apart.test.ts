@@ -165,6 +165,19 @@ function isAlive(pid: number): boolean {
   }
 }
 
+test('a process that is ended while it runs an answer returns it, and the answer is not reported as lost', async () => {
+  const deaths: Death[] = [];
+  const apart = startApartProcess({ environment: await settingsFor(scene), onDeath: async (death: Death) => void deaths.push(death) });
+  scene.model.follow(() => ({ kind: 'silence' }));
+  const callsBefore = scene.model.calls.length;
+  const [answerId = ''] = newIds('interrupted', 1);
+  const run = apart.run({ ...tenant, answerId, dispatch: 2 }, new AbortController().signal);
+  await until('the model is called', () => scene.model.calls.length > callsBefore, 30_000);
+  await apart.end();
+  await run;
+  expect([scene.agents.returned.map(({ answer }) => answer?.answerId), deaths]).toEqual([[answerId], []]);
+}, 30_000);
+
 test('a process that is no longer needed ends at once, although workers leave their service slowly', async () => {
   const environment = { ...(await settingsFor(scene)), DRAIN_DELAY_MS: '60000' };
   const deaths: Death[] = [];

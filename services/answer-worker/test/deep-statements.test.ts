@@ -41,8 +41,11 @@ test('answers whose models send deep statements break no other answer of the wor
     source: () => ({ url: business.url, caCertificate: '', version: 1, allowSuperuser: true }),
   });
   scene.model.follow(({ messages }) => (messages.at(-1)?.role === 'tool' ? done : deep));
-  await scene.dispatcher.dispatch(attackers);
-  await until('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === 20, 60_000);
+  // Five at a time: a thread checks the statements of a tenant one after the other, and none of them may wait for long.
+  for (let ended = 5; ended <= attackers.length; ended += 5) {
+    await scene.dispatcher.dispatch(attackers.slice(ended - 5, ended));
+    await until('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === ended, 60_000);
+  }
   expect(scene.agents.failed.map(({ failure }) => failure)).toEqual([]);
   const first = scene.model.calls.length;
   scene.model.follow((_request, call) => (call === first + 1 ? honest : done));

@@ -133,7 +133,12 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = defaultP
     if (run && message.kind === 'begun') run.attempt = message.attempt;
     if (run && message.kind === 'done') run.done();
   });
-  const reported = ended.then((how) => (runs.size > 0 ? onDeath({ how, runs: [...runs.values()] }) : undefined));
+  let isAskedToEnd = false;
+  const reported = ended.then((how) => {
+    // A process that ends in order has returned its attempts, although its channel was closed before it could say so.
+    if (runs.size === 0 || (isAskedToEnd && how === endedInOrder)) return;
+    return onDeath({ how, runs: [...runs.values()] });
+  });
   // A process that has ended takes no messages; `reported` ends its runs.
   const send = (message: ToApart) => void (child.connected && child.send(message, () => undefined));
 
@@ -157,11 +162,14 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = defaultP
       }
     },
     async end() {
+      isAskedToEnd = true;
       if (child.connected) child.disconnect();
       await ended;
     },
   };
 }
+
+const endedInOrder = 'code 0';
 
 /** How the process ended, or why it could not start. */
 async function exitOf(child: ChildProcess): Promise<string> {
