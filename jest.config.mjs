@@ -1,4 +1,10 @@
 import { mapLibraries } from './scripts/build/test-libraries.mjs';
+import { faultSuites } from './scripts/fault-suites.mjs';
+
+/** The suites of faults run where SHORT_FAULTS=run, or where a path is named: npm test -- test/blast */
+const runsFaults = process.env.SHORT_FAULTS === 'run' || process.argv.slice(2).some((word) => /^[^-].*\//.test(word));
+/** They need a browser: npm run test:long -- portal */
+const runsPages = process.env.PORTAL_PAGES === 'long';
 
 export default {
   testEnvironment: '<rootDir>/packages/testkit/test-environment.cjs',
@@ -7,8 +13,11 @@ export default {
   transform: { '\\.ts$': '<rootDir>/packages/testkit/strip-transform.cjs' },
   moduleNameMapper: await mapLibraries(),
   modulePathIgnorePatterns: ['<rootDir>/\\.data', '<rootDir>/\\.cache'],
-  // They need a browser: npm run test:long -- portal.
-  testPathIgnorePatterns: ['/node_modules/', ...(process.env.PORTAL_PAGES === 'long' ? [] : ['<rootDir>/services/portal/test/pages'])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(runsPages ? [] : ['<rootDir>/services/portal/test/pages']),
+    ...(runsFaults ? [] : faultSuites.map((suites) => `<rootDir>/${suites}`)),
+  ],
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',

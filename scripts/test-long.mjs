@@ -1,4 +1,4 @@
-// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N] [--again] [--lanes N]
+// The long forms of suites, and the suites of faults that npm test leaves out: npm run test:long -- [name ...] [--times N] [--again] [--lanes N]
 // With --again a form that failed runs once more at the end, with nothing beside it, and counts as passed if it passes then.
 // With --lanes so many forms run beside each other, in the order in which they are named. Each runs one suite at a time, and its lines begin with its name.
 
@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { faultSuites } from './fault-suites.mjs';
 
 /** Jest with the options of Node that npm test has. */
 const jest = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -20,6 +21,11 @@ const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
  * `single`: its suites run one at a time. `loaded`: every core is busy with other work. `named`: runs only by its name.
  */
 const forms = {
+  'short-faults': {
+    about: 'the short forms of the suites whose processes are killed, frozen, overloaded or given a wrong clock',
+    env: { SHORT_FAULTS: 'run' },
+    suites: faultSuites,
+  },
   faults: {
     about:
       'each process killed, each store away, clocks wrong, replicas frozen for as long as is promised, and the figures that are promised',
@@ -144,7 +150,7 @@ const forms = {
   },
   repeat: {
     about: 'the short form of every suite, again and again on a machine whose cores are all busy',
-    env: {},
+    env: { SHORT_FAULTS: 'run' },
     suites: [],
     loaded: true,
     named: true,
@@ -182,7 +188,7 @@ for (const result of failed) {
 }
 
 console.log('\nLong forms:');
-for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
+for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(12)} ${minutes.toFixed(1)} min`);
 process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
 async function runAll(waiting) {

@@ -1,0 +1,15 @@
+/**
+ * Suites whose processes are killed, frozen, overloaded or given a wrong clock. They take a third of the processor time of all suites, so that
+ * `npm test` runs only those of them that are named on its command line (docs/decisions/0154).
+ */
+export const faultSuites = [
+  'packages/local/test/(succession|supervisor-death)\\.test',
+  'services/agents/test/answers/(killed|poison)\\.test',
+  'services/answer-worker/test/(apart|deep-statements|processes)\\.test',
+  'services/credits/test/(killed|wrong-clock)\\.test',
+  'services/gateway/test/faults/(audit-outage|clocks|slow-tenant)\\.test',
+  'services/gateway/test/system/answers-on-cluster\\.test',
+  'services/templates/test/faults\\.test',
+  'services/webhooks/test/(clocks|faults)\\.test',
+  'test/blast/blast\\.test',
+];
