@@ -39,7 +39,7 @@ export async function openUsageReads(databaseUrl: string, organizationId: string
   const cursors = createCursors([secret]);
   const context = { usageSql: () => running.started.sql, cursors, now: () => now } as unknown as CreditsDeps;
   const tenant = { organizationId, environment: 'live' } as const;
-  const call = { tenant: { ...tenant, userId: 'usr', credentialId: 'key', scopes: ['credits:read'], admin: false } } as unknown as Call;
+  const call = { principal: { ...tenant, userId: 'usr', credentialId: 'key', scopes: ['credits:read'], admin: false } } as unknown as Call;
   const everyone = { userId: '', agentId: '', dateFrom: '', dateTo: '' };
   const [aggregate, list, summarize] = [aggregateUsage(context), listUsage(context), summarizeUsage(context)];
   const first = { limit: 50, cursor: '' };

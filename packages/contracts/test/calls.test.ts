@@ -14,6 +14,7 @@ import {
   type Implementation,
   operators,
   type Principal,
+  requirePrincipal,
   ServiceError,
   serve,
   services,
@@ -65,7 +66,9 @@ function peerImplementation(): Implementation<'identity'> {
         }
         if (userId === 'slow' || userId === 'left') await pause(3_000, undefined, { signal: call.signal });
         const left = call.expiresAt - performance.now();
-        return { user: { id: call.tenant.userId, name: call.requestId, email: String(left), role: String(currentCall() === call) } };
+        return {
+          user: { id: requirePrincipal(call).userId, name: call.requestId, email: String(left), role: String(currentCall() === call) },
+        };
       },
     },
     listUsers: {

@@ -63,7 +63,7 @@ describe('tokens', () => {
     admit(peer, { [apiKey('p')]: principal, 'p.p.p': principal });
     const received: unknown[] = [];
     peer.script.listUsers = async (_request, call) => {
-      received.push(call.tenant, call.requestId);
+      received.push(call.principal, call.requestId);
       return { users: [], page: { total: 0, nextCursor: '' } };
     };
     for (const token of [apiKey('p'), 'p.p.p']) {

@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
-import { Call } from './call.ts';
+import { Call, tenantOf } from './call.ts';
 
 const received = { caller: { service: 'gateway' }, requestId: 'req_1', voucher: undefined, ageMs: 0, requestedOnce: undefined };
 
@@ -30,5 +30,5 @@ test('a call whose time is over must have no effect', () => {
 });
 
 test('a call without a principal has no tenant', () => {
-  expect(() => new Call(incomingFor(1_000), received).tenant).toThrow(expect.objectContaining({ code: 'internal' }));
+  expect(() => tenantOf(new Call(incomingFor(1_000), received))).toThrow(expect.objectContaining({ code: 'internal' }));
 });

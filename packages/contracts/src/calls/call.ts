@@ -3,7 +3,7 @@ import type { Policy } from '../callers/policy.ts';
 import type { Caller, Principal, Tenant } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { CallContext, IdempotencyKey } from './call-context.ts';
+import { type CallContext, type IdempotencyKey, requirePrincipal } from './call-context.ts';
 
 const maxTimeMs = 30_000;
 
@@ -49,12 +49,6 @@ export class Call implements CallContext {
     return this.caller.principal;
   }
 
-  /** The tenant and user this call acts for; a call without one is a mistake of ours. */
-  get tenant(): Principal {
-    if (!this.caller.principal) throw new ServiceError('internal', { cause: new Error('the call carries no principal') });
-    return this.caller.principal;
-  }
-
   /** Aborted when the caller went away. */
   get signal(): AbortSignal {
     if (!this.#abort) {
@@ -67,7 +61,10 @@ export class Call implements CallContext {
 }
 
 /** The tenant of a call, without its user and credential. */
-export const tenantOf = ({ tenant: { organizationId, environment } }: Pick<Call, 'tenant'>): Tenant => ({ organizationId, environment });
+export function tenantOf(call: Pick<Call, 'principal'>): Tenant {
+  const { organizationId, environment } = requirePrincipal(call);
+  return { organizationId, environment };
+}
 
 /** One method on the server's side: who may call it, and what it does. */
 export interface Rpc<In, Out> {

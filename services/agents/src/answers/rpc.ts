@@ -7,6 +7,7 @@ import {
   checkId,
   checkItems,
   type RpcOf,
+  requirePrincipal,
   ServiceError,
   services,
   type Tenant,
@@ -175,8 +176,8 @@ const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => 
 const cancelAnswer = ({ answers, store }: MethodsDeps): RpcOf<'agents', 'cancelAnswer'> => ({
   allow: callers({ scope: 'agents:chat', agentTokens: true }),
   async handle({ agentId, messageId, preventAcceptance }, call) {
-    if (call.tenant.agentId && call.tenant.agentId !== agentId) throw new ServiceError('wrong_audience');
-    const { organizationId, environment, userId } = call.tenant;
+    const { organizationId, environment, userId, agentId: boundAgentId } = requirePrincipal(call);
+    if (boundAgentId && boundAgentId !== agentId) throw new ServiceError('wrong_audience');
     const key = { organizationId, environment, id: messageId };
     const onCommit: (() => void)[] = [];
     const response = await once(store, call, async (transaction) => {

@@ -1,4 +1,4 @@
-import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import { callers, type RpcOf, requirePrincipal, ServiceError, tenantOf } from '@agent-service/contracts';
 import { isoTime, once, writeAudit } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
 import { type ConversationRow, markConversationDeleted, renameConversation } from './store/conversations.ts';
@@ -11,7 +11,7 @@ const maxCommentLength = 2_000;
 export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'updateConversation'> => ({
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId, title }, call) {
-    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
+    const reader = { tenant: tenantOf(call), agentId, userId: requirePrincipal(call).userId };
     checkText(title, maxTitleLength, 'title');
     return once(store, call, async ({ sql }) => ({
       conversation: toConversation(requireFound(await renameConversation(sql, reader, conversationId, title))),
@@ -25,7 +25,7 @@ export const deleteConversation = ({ store, auditRelay }: ServiceDeps): RpcOf<'a
   async handle({ agentId, conversationId }, call) {
     const tenant = tenantOf(call);
     await once(store, call, async ({ sql }) => {
-      const outcome = await markConversationDeleted(sql, { tenant, agentId, userId: call.tenant.userId }, conversationId);
+      const outcome = await markConversationDeleted(sql, { tenant, agentId, userId: requirePrincipal(call).userId }, conversationId);
       if (outcome === 'unknown') throw new ServiceError('not_found');
       if (outcome === 'busy') throw new ServiceError('conversation_busy');
       const target = { type: 'conversation', id: conversationId };
@@ -44,7 +44,7 @@ export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedbac
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, messageId, score, comment }, call) {
     const tenant = tenantOf(call);
-    const { userId } = call.tenant;
+    const { userId } = requirePrincipal(call);
     if (score < 1 || score > 5) throw new ServiceError('invalid_request', { message: 'The score must be 1 to 5.', param: 'score' });
     checkText(comment, maxCommentLength, 'comment');
     return once(store, call, async ({ sql }) => {

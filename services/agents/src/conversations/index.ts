@@ -1,4 +1,4 @@
-import { type AnswerMessage, callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import { type AnswerMessage, callers, type RpcOf, requirePrincipal, ServiceError, tenantOf } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
@@ -32,7 +32,7 @@ export const conversationMethods = (deps: ServiceDeps) => ({
 const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, page }, call) {
-    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
+    const reader = { tenant: tenantOf(call), agentId, userId: requirePrincipal(call).userId };
     const limit = limitOf(page);
     const binding = ['conversations', ...Object.values(reader.tenant), agentId, reader.userId];
     const start = cursors.decode(binding, page?.cursor ?? '');
@@ -47,7 +47,7 @@ const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'li
 const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId }, call) {
-    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
+    const reader = { tenant: tenantOf(call), agentId, userId: requirePrincipal(call).userId };
     const row = await findConversation(store.sql, reader, conversationId);
     if (!row) throw new ServiceError('not_found');
     return { conversation: toConversation(row) };
@@ -57,7 +57,7 @@ const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversati
 const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, messageId }, call) {
-    const row = await findMessage(store.sql, { tenant: tenantOf(call), agentId, userId: call.tenant.userId }, messageId);
+    const row = await findMessage(store.sql, { tenant: tenantOf(call), agentId, userId: requirePrincipal(call).userId }, messageId);
     if (!row) throw new ServiceError('not_found');
     const [feedback] = await findFeedback(store.sql, tenantOf(call), row.role === 'assistant' ? [row.id] : []);
     return { message: toMessage(row), ...(feedback && { feedback: toFeedback(feedback) }) };
@@ -67,7 +67,7 @@ const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
 const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listMessages'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId, page }, call) {
-    const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
+    const reader = { tenant: tenantOf(call), agentId, userId: requirePrincipal(call).userId };
     const limit = limitOf(page);
     const binding = ['messages', ...Object.values(reader.tenant), agentId, reader.userId, conversationId];
     const start = cursors.decode(binding, page?.cursor ?? '');

@@ -40,7 +40,7 @@ const deps = {
     encode: (_: unknown, { after }: { after: string[] }) => after[0],
   },
 } as unknown as DataSourcesDeps;
-const call = { tenant: { organizationId: 'org_1', environment: 'live' } } as unknown as Call;
+const call = { principal: { organizationId: 'org_1', environment: 'live' } } as unknown as Call;
 
 const readPage = (cursor: string) => describeDataSource(deps).handle({ page: { limit: 100, cursor } }, call);
 

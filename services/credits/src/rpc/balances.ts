@@ -1,4 +1,4 @@
-import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { isoTime, once, writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
@@ -9,7 +9,7 @@ import { findUsers } from '../store/load.ts';
 export const getBalance = ({ ledgers }: CreditsDeps): RpcOf<'credits', 'getBalance'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle(_request, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const ledger = await ledgers.find({ organizationId, environment });
     return { balance: toOrganizationBalance(organizationId, ledger) };
   },
@@ -18,7 +18,7 @@ export const getBalance = ({ ledgers }: CreditsDeps): RpcOf<'credits', 'getBalan
 export const getUserBalance = (deps: CreditsDeps): RpcOf<'credits', 'getUserBalance'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ userId }, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const read: ReadOperation = { kind: 'read', userId: checkId(userId, 'user_id') };
     const result = await readUser(deps, { organizationId, environment }, read, call);
     return { balance: toUserBalance(requireSuccess(result, 'read').user) };
@@ -38,7 +38,7 @@ async function readUser({ store, ledgers, queue, now }: CreditsDeps, tenant: Ten
 export const setAllocation = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'setAllocation'> => ({
   allow: callers({ scope: 'credits:write' }),
   async handle({ userId, monthlyLimit, rolloverEnabled }, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     checkId(userId, 'user_id');
     await ledgers.prepare();
     const response = await once(store, call, async ({ sql }) => {
@@ -68,7 +68,7 @@ type Request = Parameters<RpcOf<'credits', 'updateSettings'>['handle']>[0];
 export const updateSettings = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'updateSettings'> => ({
   allow: callers({ scope: 'credits:write', admin: true }),
   async handle(request, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const changes = changesOf(request);
     await ledgers.prepare();
     const response = await once(store, call, async ({ sql }) => {

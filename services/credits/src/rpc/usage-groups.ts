@@ -1,4 +1,4 @@
-import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
 import { isoTime, type Sql } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import type { Grain } from '../domain/calendar.ts';
@@ -152,7 +152,7 @@ export const aggregateUsage = ({ usageSql, cursors, now }: CreditsDeps): RpcOf<'
     const aggregate = aggregates[groupBy];
     if (!aggregate)
       throw new ServiceError('invalid_request', { message: 'group_by must be day, week, month, user or agent.', param: 'group_by' });
-    const scope = scopeOf(call.tenant, filter);
+    const scope = scopeOf(tenantOf(call), filter);
     const binding = [groupBy, ...bindingOf('usage', scope, filter)];
     const start = cursors.decode(binding, page?.cursor ?? '');
     // The cursor contains the range, so that all pages of a list have the same one, also over midnight.

@@ -1,4 +1,4 @@
-import { callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { billingPeriod, dayOf } from '../domain/calendar.ts';
@@ -11,7 +11,7 @@ import { countUniqueUsers } from '../store/usage/users.ts';
 export const listUsage = ({ usageSql, cursors }: CreditsDeps): RpcOf<'credits', 'listUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter }, call) {
-    const scope = scopeOf(call.tenant, filter);
+    const scope = scopeOf(tenantOf(call), filter);
     const range = requireRange(recordRange(boundsOf(filter)));
     const limit = usageLimitOf(page);
     const binding = bindingOf('usage', scope, filter);
@@ -35,7 +35,7 @@ const mostUsed = 10;
 export const summarizeUsage = ({ usageSql, now }: CreditsDeps): RpcOf<'credits', 'summarizeUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle(_request, call) {
-    const [scope, sql] = [scopeOf(call.tenant, null), usageSql(call)];
+    const [scope, sql] = [scopeOf(tenantOf(call), null), usageSql(call)];
     const { start, end } = billingPeriod(now());
     const days = { from: dayOf(start), to: dayOf(end - 1) };
     const [tiers, users, agents] = await Promise.all([
@@ -75,8 +75,8 @@ interface FilterMessage {
   dateTo: string;
 }
 
-export function scopeOf({ organizationId, environment }: Principal, filter: FilterMessage | null): UsageScope {
-  return { tenant: { organizationId, environment }, userId: filter?.userId ?? '', agentId: filter?.agentId ?? '' };
+export function scopeOf(tenant: Tenant, filter: FilterMessage | null): UsageScope {
+  return { tenant, userId: filter?.userId ?? '', agentId: filter?.agentId ?? '' };
 }
 
 /** The bounds of a filter. Strings of a proto are never absent, so an empty bound is none. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Call, cutToRole, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import { type Call, cutToRole, type RpcOf, requirePrincipal, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, type Transaction, writeAudit } from '@agent-service/store';
 import { LockMode } from '@agent-service/store/entities';
@@ -17,7 +17,7 @@ export const listOauthApplications = (deps: IdentityDeps): RpcOf<'identity', 'li
   allow: managers,
   async handle({ page, status }, call) {
     const filter = { userId: '', status: checkStatusFilter(status) };
-    const listed = await listPage(deps, 'oauth_application', call.tenant, filter, page);
+    const listed = await listPage(deps, 'oauth_application', tenantOf(call), filter, page);
     return { applications: listed.credentials.map(toApplication), page: listed.page };
   },
 });
@@ -37,22 +37,23 @@ export const issueOauthApplication = (deps: IdentityDeps): RpcOf<'identity', 'is
   allow: managers,
   async handle({ userId, ...request }, call) {
     const { keyedHash, cipher, auditRelay } = deps;
-    const { organizationId, environment } = call.tenant;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
     const name = checkName(request.name);
     if (userId === '' && environment === 'test') throw new ServiceError('invalid_request', { message: needsUser, param: 'user_id' });
     const clientSecret = makeClientSecret(randomBytes);
     const stored = await changeAs(deps, call, async (transaction) => {
       const role = userId === '' ? '' : await lockActiveUser(transaction.sql, organizationId, userId);
-      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
+      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, caller, role);
       const application = { organizationId, environment, userId, name, scopes, secretHash: keyedHash(clientSecret) };
       const { id } = await addApplication(transaction, call, application);
-      await checkLimit(transaction, 'oauth_application', call.tenant);
-      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+      await checkLimit(transaction, 'oauth_application', caller);
+      const sealedSecret = cipher.encrypt(clientSecret, secretContext(caller, id));
       return { application: await readApplication(transaction, call, id), sealedSecret };
     });
     auditRelay.nudge();
     const { application } = stored;
-    return { application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, application.id)) };
+    return { application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(caller, application.id)) };
   },
 });
 
@@ -60,13 +61,14 @@ export const updateOauthApplication = (deps: IdentityDeps): RpcOf<'identity', 'u
   allow: managers,
   async handle({ applicationId: id, name, scopes }, call) {
     const { auditRelay, waitForRevocation } = deps;
-    const { organizationId, environment } = call.tenant;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
     const response = await changeAs(deps, call, async (transaction) => {
       const { em, sql } = transaction;
-      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
+      const { application, role } = await lockActiveApplication(transaction, caller, id);
       const changes = {
         ...(name !== undefined && { name: checkName(name) }),
-        ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
+        ...(scopes && { scopes: [...grantScopesOf(scopes.values, caller, role)] }),
       };
       em.assign(application, changes);
       await em.flush();
@@ -87,12 +89,13 @@ export const rotateOauthSecret = (deps: IdentityDeps): RpcOf<'identity', 'rotate
   async handle({ applicationId: id, previousValidSeconds }, call) {
     const { keyedHash, cipher, auditRelay, waitForRevocation } = deps;
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
-    const { organizationId, environment } = call.tenant;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
     const clientSecret = makeClientSecret(randomBytes);
     const stored = await changeAs(deps, call, async (transaction) => {
       const { em, sql } = transaction;
-      const { application, role } = await lockActiveApplication(transaction, call.tenant, id);
-      requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
+      const { application, role } = await lockActiveApplication(transaction, caller, id);
+      requireScopes(cutToRole(application.scopes, { role, environment }), caller);
       const now = processClock.now();
       em.assign(application, {
         secretHash: keyedHash(clientSecret),
@@ -105,12 +108,12 @@ export const rotateOauthSecret = (deps: IdentityDeps): RpcOf<'identity', 'rotate
       const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
       const target = { type: 'oauth_client', id };
       await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
-      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+      const sealedSecret = cipher.encrypt(clientSecret, secretContext(caller, id));
       return { application: await readApplication(transaction, call, id), sealedSecret };
     });
     auditRelay.nudge();
     if (overlapMs === 0) await waitForRevocation(0);
-    return { application: stored.application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, id)) };
+    return { application: stored.application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(caller, id)) };
   },
 });
 

@@ -1,4 +1,4 @@
-import { callers, createFairLimiter, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { callers, createFairLimiter, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
 import { boundChangesJson, isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
@@ -80,7 +80,7 @@ export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'ident
   return {
     allow: callers({ scope: 'audit:read' }),
     async handle({ page, actor, action, target, dateFrom, dateTo }, call) {
-      const { organizationId, environment } = call.tenant;
+      const { organizationId, environment } = tenantOf(call);
       const limit = limitOf(page, 50, 200);
       const filter = { actor, action, target, dateFrom, dateTo };
       const binding = ['audit', organizationId, environment, filter];

@@ -1,4 +1,4 @@
-import { type Call, operatorService, type Principal, ServiceError } from '@agent-service/contracts';
+import { type Call, operatorService, type Principal, requirePrincipal, ServiceError } from '@agent-service/contracts';
 import { once, type Sql, type Transaction } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
@@ -45,8 +45,9 @@ export const changeAs = <Response extends object>(
   once(store, call, async (transaction) => {
     const response = await effect(transaction);
     // Last, because every wait is before it: what is left until the commit takes less time than a revocation waits before it answers.
-    if (call.caller.service !== operatorService && call.tenant.credentialId !== changedId)
-      await requirePresent(transaction.sql, call.tenant);
+    if (call.caller.service === operatorService) return response;
+    const caller = requirePrincipal(call);
+    if (caller.credentialId !== changedId) await requirePresent(transaction.sql, caller);
     return response;
   });
 

@@ -5,8 +5,10 @@ import {
   type Principal,
   type Role,
   type RpcOf,
+  requirePrincipal,
   ServiceError,
   type Tenant,
+  tenantOf,
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
@@ -36,7 +38,7 @@ export const listKeys = (deps: IdentityDeps): RpcOf<'identity', 'listKeys'> => (
   allow: managers,
   async handle({ page, userId, status }, call) {
     const filter = { userId, status: checkStatusFilter(status) };
-    const listed = await listPage(deps, 'api_key', call.tenant, filter, page);
+    const listed = await listPage(deps, 'api_key', tenantOf(call), filter, page);
     return { keys: listed.credentials.map(toKey), page: listed.page };
   },
 });
@@ -71,7 +73,7 @@ export const getKey = ({ store }: IdentityDeps): RpcOf<'identity', 'getKey'> => 
 
 /** The credential of the caller's tenant. */
 export async function requireCredential({ sql }: Pick<Transaction, 'sql'>, kind: CredentialKind, call: Call, id: string) {
-  const credential = await findCredential(sql, kind, call.tenant, id);
+  const credential = await findCredential(sql, kind, tenantOf(call), id);
   if (!credential) throw new ServiceError('not_found');
   return credential;
 }
@@ -81,22 +83,23 @@ export const issueKey = (deps: IdentityDeps): RpcOf<'identity', 'issueKey'> => (
   allow: managers,
   async handle({ admin, ...request }, call) {
     const { keyedHash, cipher, auditRelay } = deps;
-    const { organizationId, environment } = call.tenant;
-    const userId = request.userId || call.tenant.userId;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
+    const userId = request.userId || caller.userId;
     const name = checkName(request.name);
     const tokenTtlSeconds = checkTtl(request.tokenTtlSeconds);
     // The outcome that is stored under an Idempotency-Key has the sealed key, and each repeated request opens it.
     const stored = await changeAs(deps, call, async (transaction) => {
       const role = await lockOwner(transaction, organizationId, userId);
       if (admin && role !== 'admin') throw new ServiceError('invalid_request', { message: adminOfMember, param: 'admin' });
-      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
+      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, caller, role);
       const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
       const { keyId, apiKey } = await addKey(transaction, call, keyedHash, key);
-      await checkLimit(transaction, 'api_key', call.tenant);
-      return { key: await readKey(transaction, call, keyId), sealedSecret: cipher.encrypt(apiKey, secretContext(call.tenant, keyId)) };
+      await checkLimit(transaction, 'api_key', caller);
+      return { key: await readKey(transaction, call, keyId), sealedSecret: cipher.encrypt(apiKey, secretContext(caller, keyId)) };
     });
     auditRelay.nudge();
-    return { key: stored.key, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, stored.key.id)) };
+    return { key: stored.key, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(caller, stored.key.id)) };
   },
 });
 
@@ -124,13 +127,14 @@ export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> =>
   allow: managers,
   async handle({ keyId, name, scopes, tokenTtlSeconds }, call) {
     const { auditRelay, waitForRevocation } = deps;
-    const { organizationId, environment } = call.tenant;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
     const change = async (transaction: Transaction) => {
       const { em, sql } = transaction;
-      const { key, role } = await lockActiveKey(transaction, call.tenant, keyId);
+      const { key, role } = await lockActiveKey(transaction, caller, keyId);
       const changes = {
         ...(name !== undefined && { name: checkName(name) }),
-        ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
+        ...(scopes && { scopes: [...grantScopesOf(scopes.values, caller, role)] }),
         ...(tokenTtlSeconds !== undefined && { tokenTtlSeconds: checkTtl(tokenTtlSeconds) }),
       };
       em.assign(key, changes);
@@ -177,15 +181,16 @@ export const rotateKey = (deps: IdentityDeps): RpcOf<'identity', 'rotateKey'> =>
   async handle({ keyId, previousValidSeconds }, call) {
     const { keyedHash, cipher, auditRelay, waitForRevocation } = deps;
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
-    const { organizationId, environment } = call.tenant;
+    const caller = requirePrincipal(call);
+    const { organizationId, environment } = caller;
     const stored = await changeAs(
       deps,
       call,
       async (transaction) => {
-        const { key: old, role } = await lockActiveKey(transaction, call.tenant, keyId);
+        const { key: old, role } = await lockActiveKey(transaction, caller, keyId);
         const { userId, name, admin, tokenTtlSeconds = null } = old;
         const scopes = cutToRole(old.scopes, { role, environment });
-        requireScopes(scopes, call.tenant);
+        requireScopes(scopes, caller);
         const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
         const added = await addKey(transaction, call, keyedHash, key);
         old.replacedBy = added.keyId;
@@ -202,7 +207,7 @@ export const rotateKey = (deps: IdentityDeps): RpcOf<'identity', 'rotateKey'> =>
         return {
           key: await readKey(transaction, call, added.keyId),
           previousEndsAt: old.revokedAt.toISOString(),
-          sealedSecret: cipher.encrypt(added.apiKey, secretContext(call.tenant, added.keyId)),
+          sealedSecret: cipher.encrypt(added.apiKey, secretContext(caller, added.keyId)),
         };
       },
       keyId,
@@ -210,7 +215,7 @@ export const rotateKey = (deps: IdentityDeps): RpcOf<'identity', 'rotateKey'> =>
     auditRelay.nudge();
     if (overlapMs === 0) await waitForRevocation(0);
     const { key, previousEndsAt } = stored;
-    return { key, previousEndsAt, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, key.id)) };
+    return { key, previousEndsAt, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(caller, key.id)) };
   },
 });
 

@@ -1,4 +1,4 @@
-import { type Call, callersAndOperators, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Call, callersAndOperators, operatorService, type RpcOf, requirePrincipal, ServiceError } from '@agent-service/contracts';
 import { type Transaction, writeAudit } from '@agent-service/store';
 import { sleep } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
@@ -31,7 +31,7 @@ interface Revocation {
 async function revoke(deps: IdentityDeps, call: Call, { table, action, target }: Revocation): Promise<void> {
   const { auditRelay, waitForRevocation } = deps;
   // Operators may revoke credentials of every tenant.
-  const tenant = call.caller.service === operatorService ? undefined : call.tenant;
+  const tenant = call.caller.service === operatorService ? undefined : requirePrincipal(call);
   const effect = async ({ sql }: Transaction) => {
     const row = await revokeCredential(sql, table, target.id, tenant);
     if (!row) throw new ServiceError('not_found');

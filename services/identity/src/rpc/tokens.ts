@@ -1,5 +1,5 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, callers, checkId, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, callers, checkId, operators, type RpcOf, requirePrincipal, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
@@ -52,9 +52,10 @@ const maxAgentTokenSeconds = 3_600;
 export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAgentToken'> => ({
   allow: callers({ scope: chat }),
   async handle({ agentId, expiresIn }, call) {
-    const { endsAt, parent } = parentTokenOf(call.tenant);
+    const caller = requirePrincipal(call);
+    const { endsAt, parent } = parentTokenOf(caller);
     const provenAt = processClock.now();
-    const credential = await credentialOf(deps.store.sql, call.tenant);
+    const credential = await credentialOf(deps.store.sql, caller);
     if (!credential || isRevoked(credential, parent)) throw new ServiceError('token_revoked');
     const tokenSeconds = endsAt - processClock.now() / 1_000;
     const left = Math.floor(Math.min(tokenSeconds, (credential.endsInMs ?? Number.POSITIVE_INFINITY) / 1_000));

@@ -6,8 +6,10 @@ import {
   operatorService,
   type Principal,
   type RpcOf,
+  requirePrincipal,
   ServiceError,
   services,
+  tenantOf,
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isViolation, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
@@ -49,7 +51,7 @@ export const createUser = (deps: IdentityDeps): RpcOf<'identity', 'createUser'> 
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
     const { auditRelay, events } = deps;
-    const { organizationId } = call.tenant;
+    const { organizationId } = tenantOf(call);
     const user = { name: checkName(name), email: checkEmail(email), role: checkRole(role || 'member') };
     if (user.role === 'admin') requireAdministrator(call);
     const response = await changeAs(deps, call, async (transaction) => {
@@ -80,7 +82,7 @@ export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> =
     // A caller that may read or set a user's credits has to learn whether the user exists.
     allow: callersAndOperators({ scope: ['users:read', 'credits:read', 'credits:write'] }),
     async handle({ userId }, call) {
-      const user = await lookUps.add({ organizationId: call.tenant.organizationId, userId });
+      const user = await lookUps.add({ organizationId: tenantOf(call).organizationId, userId });
       if (!user) throw new ServiceError('not_found');
       return { user: toUser(user) };
     },
@@ -90,7 +92,7 @@ export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> =
 export const listUsers = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listUsers'> => ({
   allow: callersAndOperators({ scope: 'users:read' }),
   async handle({ page, role, status }, call) {
-    const { organizationId } = call.tenant;
+    const { organizationId } = tenantOf(call);
     const limit = limitOf(page);
     const binding = ['users', organizationId, role, status];
     const start = cursors.decode(binding, page?.cursor ?? '');
@@ -179,13 +181,14 @@ export const updateUser = (deps: IdentityDeps): RpcOf<'identity', 'updateUser'> 
 });
 
 async function changeUser({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, changes: UserChanges) {
-  const { organizationId } = call.tenant;
+  const caller = requirePrincipal(call);
+  const { organizationId } = caller;
   const hasOtherAdmin = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
   const before = { kind: user.kind, role: user.role, status: user.status, email: user.email };
   em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
-  checkRights(call.tenant, userId, before, user, hasOtherAdmin);
+  checkRights(caller, userId, before, user, hasOtherAdmin);
   // A link that a former administrator has made could restore access. It is removed before the user is written, whose trigger locks the
   // counters of users: the acceptance of an invitation locks both in this order too.
   if (revokesAdmin(before, user)) await removeInvitationsOf(sql, organizationId, userId);
@@ -195,7 +198,7 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
   else if (endsReset(before, user)) await removeResets(sql, organizationId, userId);
   // A provider's account of the former address may belong to another person than the one with the new address.
-  const isMoved = changesSignIn(before, user) && call.tenant.userId !== userId;
+  const isMoved = changesSignIn(before, user) && caller.userId !== userId;
   const removed = isMoved ? await unlinkProviderAccounts(sql, organizationId, userId) : {};
   // A later activation restores no session.
   if (isDeactivation || isMoved) await endSessionsOf(sql, organizationId, userId);
@@ -229,13 +232,14 @@ function checkRights(caller: Principal, userId: string, before: UserState, after
 export const getSelf = ({ store }: IdentityDeps): RpcOf<'identity', 'getSelf'> => ({
   allow: callers(),
   async handle(_request, call) {
-    const self = await findSelf(store.sql, call.tenant);
+    const caller = requirePrincipal(call);
+    const self = await findSelf(store.sql, caller);
     if (!self) throw new ServiceError('not_found');
     return {
       user: toUser(self.user),
       userKind: self.kind,
       organizationName: self.organizationName,
-      credentialType: credentialTypeOf(call.tenant.credentialId, self.isKey),
+      credentialType: credentialTypeOf(caller.credentialId, self.isKey),
       credentialName: self.credentialName,
       credentialEndsAt: self.credentialEndsAt?.toISOString() ?? '',
     };

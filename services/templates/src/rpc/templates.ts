@@ -5,7 +5,9 @@ import {
   type Implementation,
   type RpcOf,
   required,
+  requirePrincipal,
   ServiceError,
+  tenantOf,
   withCall,
 } from '@agent-service/contracts';
 import { definitionToMessage } from '@agent-service/contracts/agents/definition';
@@ -62,7 +64,8 @@ const duplicateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'duplicateTe
   },
 });
 
-function checkPermissions(template: Template, { tenant: { scopes } }: Call): void {
+function checkPermissions(template: Template, call: Call): void {
+  const { scopes } = requirePrincipal(call);
   const missing = template.requiredPermissions.filter((permission) => !scopes.includes(permission));
   if (missing.length === 0) return;
   throw new ServiceError('insufficient_scope', {
@@ -85,7 +88,8 @@ function forwardIdempotencyKey<T>(call: Call, work: () => Promise<T>): Promise<T
 
 const listTemplates = (deps: TemplatesDeps): RpcOf<'templates', 'listTemplates'> => ({
   allow: callers({ scope: 'templates:read' }),
-  async handle({ page, category, status, search }, { tenant: { organizationId, environment } }) {
+  async handle({ page, category, status, search }, call) {
+    const { organizationId, environment } = tenantOf(call);
     const filter: TemplateFilter = { category, status, search };
     const binding = ['templates', organizationId, environment, category, status, search];
     const start = deps.cursors.decode(binding, page?.cursor ?? '');

@@ -1,4 +1,4 @@
-import { callers, callersAndOperators, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, callersAndOperators, newId, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
@@ -16,7 +16,7 @@ import { lockWebhook } from '../store/webhooks.ts';
 export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callersAndOperators({ scope: 'webhooks:read' }),
   async handle({ endpointId: webhookId, page }, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const limit = limitOf(page);
     const binding = ['webhook deliveries', organizationId, environment, webhookId];
@@ -37,7 +37,7 @@ export const redeliver = (deps: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> =>
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId, deliveryId }, call) {
     const { months, dispatch, auditRelay, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     await months.ensureCurrent(now());
     const response = await once(deps.store, call, async ({ em, sql }) => {
@@ -64,7 +64,7 @@ export const testEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'testEndpoin
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId }, call) {
     const { months, dispatch, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     await months.ensureCurrent(now());
     const response = await once(deps.store, call, async ({ em, sql }) => {

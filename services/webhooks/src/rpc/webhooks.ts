@@ -1,4 +1,4 @@
-import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
@@ -24,7 +24,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
   allow: callers({ scope: 'webhooks:write' }),
   async handle(request, call) {
     const { cipher, auditRelay, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const id = newId('whk');
     const refusal = await deps.refusalOfUrl(request.url);
@@ -52,7 +52,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, url, events, description, active }, call) {
     const { auditRelay, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const refusal = url === undefined ? undefined : await deps.refusalOfUrl(url);
     const changes: WebhookChanges = {
@@ -78,7 +78,7 @@ export const deleteEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'deleteEnd
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id }, call) {
     const { auditRelay, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     await once(deps.store, call, async ({ em, sql }) => {
       const webhook = await lockWebhook(em, tenant, id);
@@ -95,7 +95,7 @@ export const deleteEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'deleteEnd
 export const listEndpoints = ({ store, cursors }: WebhooksDeps): RpcOf<'webhooks', 'listEndpoints'> => ({
   allow: callersAndOperators({ scope: 'webhooks:read' }),
   async handle({ page }, call) {
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const limit = limitOf(page);
     const binding = ['webhooks', organizationId, environment];
@@ -114,7 +114,7 @@ export const rotateSecret = (deps: WebhooksDeps): RpcOf<'webhooks', 'rotateSecre
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, secret }, call) {
     const { cipher, auditRelay, now } = deps;
-    const { organizationId, environment } = call.tenant;
+    const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const sealed = sealSecret(cipher, tenant, id, secret === undefined ? makeSecret() : checkSecret(secret));
     // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.

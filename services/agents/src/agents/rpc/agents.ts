@@ -1,4 +1,14 @@
-import { type Call, callers, type FairLimiter, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
+import {
+  type Call,
+  callers,
+  type FairLimiter,
+  newId,
+  type RpcOf,
+  requirePrincipal,
+  ServiceError,
+  type Tenant,
+  tenantOf,
+} from '@agent-service/contracts';
 import { changesFromMessage, definitionFromMessage, definitionToMessage } from '@agent-service/contracts/agents/definition';
 import { agentStatuses } from '@agent-service/contracts/agents/fields';
 import { isoTime, lastOf, limitOf, once, type Sql, type Transaction, writeAudit, writeEvents } from '@agent-service/store';
@@ -70,7 +80,8 @@ export const createAgent = (deps: AgentsDeps): RpcOf<'agents', 'createAgent'> =>
     const response = await once(deps.store, call, async ({ sql, em }) => {
       if (refusal !== undefined) throw refusal;
       const at = deps.now();
-      const agent = createDraft(definition, { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId });
+      const createdBy = requirePrincipal(call).userId;
+      const agent = createDraft(definition, { id: newId('agt', at), createdBy, createdAt: at, sourceTemplateId });
       await insertAgent(em, tenant, agent);
       await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
       if (sourceTemplateId !== '') await recordDuplicate(sql, call, agent);

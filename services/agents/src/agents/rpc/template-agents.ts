@@ -1,4 +1,4 @@
-import { type Call, newId, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
+import { type Call, newId, type RpcOf, requirePrincipal, ServiceError, services, tenantOf } from '@agent-service/contracts';
 import { changesFromMessage, definitionFromMessage } from '@agent-service/contracts/agents/definition';
 import type { AgentDefinition, DefinitionChanges } from '@agent-service/contracts/agents/fields';
 import { once, type Sql, type Transaction, writeAudit } from '@agent-service/store';
@@ -102,7 +102,7 @@ async function createTemplateAgent(
   { templateId, definition }: Activation,
 ): Promise<Agent | undefined> {
   const [tenant, at] = [tenantOf(call), deps.now()];
-  const origin = { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId: templateId };
+  const origin = { id: newId('agt', at), createdBy: requirePrincipal(call).userId, createdAt: at, sourceTemplateId: templateId };
   const agent: Agent = { ...createDraft(definition, origin), status: 'active' };
   if (!(await insertAgent(em, tenant, agent, templateId))) return undefined;
   await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });

@@ -1,8 +1,8 @@
-import { type Call, createFairLimiter } from '@agent-service/contracts';
+import { type Call, createFairLimiter, tenantOf } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 
 /** Gives the reads of usage of one call their statements. */
-export type UsageSql = (call: Pick<Call, 'tenant' | 'signal'>) => Sql;
+export type UsageSql = (call: Pick<Call, 'principal' | 'signal'>) => Sql;
 
 /** Those of all reads that one key may send in a minute: 600, of four statements each. */
 const maxWaiting = 2_400;
@@ -13,5 +13,5 @@ const maxWaiting = 2_400;
  */
 export function createUsageSql(sql: Sql, connections: number): UsageSql {
   const limiter = createFairLimiter({ permits: Math.ceil(connections / 2), maxWaiting });
-  return (call) => (statement, values) => limiter.run(call.tenant.organizationId, () => sql(statement, values), call.signal);
+  return (call) => (statement, values) => limiter.run(tenantOf(call).organizationId, () => sql(statement, values), call.signal);
 }
