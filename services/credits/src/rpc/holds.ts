@@ -6,6 +6,7 @@ import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/hol
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledgers.ts';
 import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
+import { requireSuccess } from './balances.ts';
 
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */
 const holdLimitMs = 800;
@@ -13,7 +14,7 @@ const holdLimitMs = 800;
 export const hold = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
-    const outcomes = await decideItems(call, {
+    const results = await decideItems(call, {
       queue,
       items,
       limitMs: holdLimitMs,
@@ -24,12 +25,9 @@ export const hold = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> =
         amount: amount ?? checkTier(prices, tier).ceiling,
         deadline: Number(deadlineMs),
       }),
+      toResult: (result) => ({ held: requireSuccess(result, 'hold').amount }),
     });
-    return {
-      results: outcomes.map((outcome) =>
-        'code' in outcome ? { refusal: outcome } : { held: outcome.kind === 'hold' ? outcome.amount : 0 },
-      ),
-    };
+    return { results };
   },
 });
 
@@ -41,17 +39,14 @@ const maxSummaryLength = 120;
 export const settle = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'settle'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
-    const outcomes = await decideItems(call, {
+    const results = await decideItems(call, {
       queue,
       items,
       limitMs: endLimitMs,
       operationOf: (item) => toOperation(prices, item),
+      toResult: (result) => ({ charged: requireSuccess(result, 'settle').charge }),
     });
-    return {
-      results: outcomes.map((outcome) =>
-        'code' in outcome ? { refusal: outcome } : { charged: outcome.kind === 'settle' ? outcome.charge : 0 },
-      ),
-    };
+    return { results };
   },
 });
 
@@ -90,17 +85,14 @@ function checkText(text: string, param: string): string {
 export const release = ({ queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
-    const outcomes = await decideItems(call, {
+    const results = await decideItems(call, {
       queue,
       items,
       limitMs: endLimitMs,
       operationOf: ({ holdId }) => ({ kind: 'release', id: checkId(holdId, 'hold_id') }),
+      toResult: (result) => ({ released: requireSuccess(result, 'release').released }),
     });
-    return {
-      results: outcomes.map((outcome) =>
-        'code' in outcome ? { refusal: outcome } : { released: outcome.kind === 'release' ? outcome.released : 0 },
-      ),
-    };
+    return { results };
   },
 });
 
@@ -134,28 +126,30 @@ function checkTier(prices: PriceBook, tier: string): TierPrice {
   throw new ServiceError('invalid_request', { message: `tier must be one of ${Object.keys(prices).join(', ')}.`, param: 'tier' });
 }
 
-interface ItemHandling<Item> {
+interface ItemHandling<Item, Decided> {
   queue: LedgerQueue;
   items: readonly Item[];
   operationOf: (item: Item) => Operation;
+  /** The result of an item whose operation was not refused. */
+  toResult: (result: Result) => Decided;
   /** The time limit, within the deadline of the call. */
   limitMs: number;
 }
 
 /** Decides each item by itself, and returns the results in their order: a failed item or an unavailable tenant does not affect the others. */
-async function decideItems<Item extends { tenant: { organizationId: string; environment: string } | null }>(
+async function decideItems<Item extends { tenant: { organizationId: string; environment: string } | null }, Decided>(
   call: Call,
-  { queue, items, operationOf, limitMs }: ItemHandling<Item>,
-): Promise<(Extract<Result, { ok: true }> | RefusalMessage)[]> {
+  { queue, items, operationOf, toResult, limitMs }: ItemHandling<Item, Decided>,
+): Promise<(Decided | { refusal: RefusalMessage })[]> {
   checkItems(items);
   const limit = Math.min(limitMs, call.expiresAt - performance.now());
   return await Promise.all(
     items.map(async (item) => {
       try {
         const result = await queue.submit(checkTenant(item.tenant), operationOf(item), limit);
-        return result.ok ? result : toRefusal(result);
+        return result.ok ? toResult(result) : { refusal: toRefusal(result) };
       } catch (cause) {
-        return toFailure(cause);
+        return { refusal: toFailure(cause) };
       }
     }),
   );
