@@ -4,13 +4,11 @@ import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
+import { maxDiscrepancies } from './discrepancies.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
-import { daysWithRows } from './steps.ts';
+import { daysWithRows, ofTenant } from './steps.ts';
 
 const pageSize = 1_000;
-const maxDiscrepancies = 100;
-
-const ofTenant = 'organization_id = $1 and environment = $2';
 
 /** The sums of the months that are not proven, by user. User '' has the transfers without a user. */
 type OpenMonths = ReadonlyMap<Month, ReadonlyMap<string, MonthSums>>;

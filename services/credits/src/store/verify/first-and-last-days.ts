@@ -1,8 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import type { Discrepancy } from '../../domain/equations.ts';
-
-const maxDiscrepancies = 100;
+import { findDiscrepancies } from './discrepancies.ts';
 
 /** Compares a table of first and last days of usage with a rollup. */
 function compareDays(table: string, rollup: string, keys: readonly string[]): string {
@@ -43,8 +42,7 @@ export const firstAndLastDayStatements = {
 export async function verifyFirstAndLastDays(sql: Sql, { organizationId, environment }: Tenant): Promise<Discrepancy[]> {
   const discrepancies: Discrepancy[] = [];
   for (const statement of Object.values(firstAndLastDayStatements)) {
-    const rows = await sql<Record<keyof Discrepancy, string>>(statement, [organizationId, environment, maxDiscrepancies]);
-    discrepancies.push(...rows.map((row) => ({ ...row, expected: Number(row.expected), actual: Number(row.actual) })));
+    discrepancies.push(...(await findDiscrepancies(sql, statement, [organizationId, environment])));
   }
   return discrepancies;
 }

@@ -4,10 +4,10 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
+import { maxDiscrepancies } from './discrepancies.ts';
 import type { Day } from './steps.ts';
 
 const maxRows = 5_000;
-const maxDiscrepancies = 100;
 const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const;
 
 /** The sums of one user's transfers and usage records in a month. User '' has the transfers without a user. */
@@ -22,11 +22,11 @@ function netSum(account: LedgerAccount): string {
   return `coalesce(sum(case code ${codes.join(' ')} else 0 end), 0)`;
 }
 
-const tenantOf = ({ organizationId, environment }: Tenant) => [organizationId, environment];
+const tenantValues = ({ organizationId, environment }: Tenant) => [organizationId, environment];
 
 /** The months whose sums are stored. */
 export async function provenMonths(sql: Sql, tenant: Tenant): Promise<Set<Month>> {
-  const rows = await sql<{ month: Month }>(provenMonthStatements.months, tenantOf(tenant));
+  const rows = await sql<{ month: Month }>(provenMonthStatements.months, tenantValues(tenant));
   return new Set(rows.map(({ month }) => month));
 }
 
@@ -55,7 +55,8 @@ export async function sumMonth(sql: Sql, tenant: Tenant, days: readonly Day[]): 
   const sums = new Map([['', zeroSums()]]);
   for (const day of days) {
     for (const statement of [sumTransfers, sumRecords]) {
-      for (const row of await sql<Record<keyof MonthSums | 'userId', string>>(statement, [...tenantOf(tenant), ...day])) addRow(sums, row);
+      for (const row of await sql<Record<keyof MonthSums | 'userId', string>>(statement, [...tenantValues(tenant), ...day]))
+        addRow(sums, row);
     }
   }
   return sums;
@@ -74,13 +75,13 @@ export async function storeMonth(sql: Sql, tenant: Tenant, month: Month, sums: R
   const rows = Array.from(sums, ([userId, of]) => ({ user_id: userId, ...of }));
   for (let first = 0; first < rows.length; first += maxRows) {
     const page = JSON.stringify(rows.slice(first, first + maxRows));
-    await sql(provenMonthStatements.store, [...tenantOf(tenant), month, page]);
+    await sql(provenMonthStatements.store, [...tenantValues(tenant), month, page]);
   }
 }
 
 /** The differences between the sums of a month's rows and its stored sums. */
 export async function compareMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<Discrepancy[]> {
-  const rows = await sql<Record<keyof MonthSums | 'userId', string>>(provenMonthStatements.sums, [...tenantOf(tenant), month]);
+  const rows = await sql<Record<keyof MonthSums | 'userId', string>>(provenMonthStatements.sums, [...tenantValues(tenant), month]);
   const stored = new Map<string, MonthSums>();
   for (const row of rows) addRow(stored, row);
   const discrepancies: Discrepancy[] = [];

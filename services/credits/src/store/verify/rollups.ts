@@ -1,33 +1,17 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
+import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
-import type { Day } from './steps.ts';
-
-const maxDiscrepancies = 100;
-
-interface DiscrepancyRow {
-  account: string;
-  equation: string;
-  expected: string;
-  actual: string;
-}
-
-const toDiscrepancy = ({ account, equation, expected, actual }: DiscrepancyRow): Discrepancy => ({
-  account,
-  equation,
-  expected: Number(expected),
-  actual: Number(actual),
-});
+import { findDiscrepancies, maxDiscrepancies } from './discrepancies.ts';
+import { boundsOfMonth, type Day } from './steps.ts';
 
 /** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly Day[]): Promise<Discrepancy[]> {
-  const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
-  const values = [tenant.organizationId, tenant.environment, from, until, maxDiscrepancies];
+  const values = [tenant.organizationId, tenant.environment, ...boundsOfMonth(month)];
   const discrepancies = await verifyRecords(sql, tenant, days);
   for (const statement of Object.values(monthStatements)) {
-    discrepancies.push(...(await sql<DiscrepancyRow>(statement, values)).map(toDiscrepancy));
+    discrepancies.push(...(await findDiscrepancies(sql, statement, values)));
   }
   return discrepancies.map((discrepancy) => ({ ...discrepancy, account: `${discrepancy.account} (${monthLabel(month)})` }));
 }
@@ -52,8 +36,7 @@ async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, 
   for (const day of days) {
     for (const statement of Object.values(dayStatements)) {
       if (discrepancies.length >= maxDiscrepancies) break;
-      const values = [organizationId, environment, ...day, maxDiscrepancies];
-      discrepancies.push(...(await sql<DiscrepancyRow>(statement, values)).map(toDiscrepancy));
+      discrepancies.push(...(await findDiscrepancies(sql, statement, [organizationId, environment, ...day])));
     }
   }
   return discrepancies;

@@ -47,7 +47,8 @@ const ledgerMonthsStatement = `
      ) as days order by month`;
 
 const dayMs = 86_400_000;
-const ofTenant = 'organization_id = $1 and environment = $2';
+/** The condition on rows of the tenant that the first two parameters of a statement name. */
+export const ofTenant = 'organization_id = $1 and environment = $2';
 
 const isIn = (table: string) =>
   `(select true from ${table} where ${ofTenant} and at >= moment and at < moment + interval '24 hours' limit 1)`;
@@ -64,13 +65,17 @@ const daysStatement = `
     or (moment at time zone 'UTC')::date in (${Object.keys(rollups).map(daysOf).join(' union all ')})
   order by moment`;
 
-/** Its first moment, and that of the next day. */
+/** The first moment of a day, and of the next day. */
 export type Day = readonly [from: string, until: string];
+
+/** The first moment of a month, and of the next month. */
+export const boundsOfMonth = (month: Month): readonly [from: string, until: string] => [firstMoment(month), firstMoment(month + 1)];
+
+const firstMoment = (month: Month) => new Date(startOfMonth(month)).toISOString();
 
 /** The days of a month on which the tenant has records, transfers or sums: most tenants are idle on most days. */
 export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Day[]> {
-  const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
-  const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, from, until]);
+  const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, ...boundsOfMonth(month)]);
   return rows.map((row) => [new Date(Number(row.from)).toISOString(), new Date(Number(row.from) + dayMs).toISOString()]);
 }
 
