@@ -1,7 +1,7 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { HOLD_GRACE_MS } from '../src/domain/holds.ts';
+import { holdGraceMs } from '../src/domain/holds.ts';
 import type { Operation } from '../src/domain/operations.ts';
 import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
@@ -156,7 +156,7 @@ test('pages of due rows list each of them once, also those of one deadline, from
   const ids = ['msg_1', 'msg_2', 'msg_3', 'msg_4', 'msg_5'];
   await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 10_000 }]);
   for (const id of ids.toReversed()) await ledgers.commit(tenant, [{ kind: 'hold', id, userId: `usr_of_${id}`, amount: 1, deadline }]);
-  const dueAt = deadline + HOLD_GRACE_MS;
+  const dueAt = deadline + holdGraceMs;
   expect(await listOverdueHolds(store.sql, dueAt - 1, undefined, 2)).toEqual([]);
   const listed: string[] = [];
   for (let page = await listOverdueHolds(store.sql, dueAt, undefined, 2); page.length > 0; ) {

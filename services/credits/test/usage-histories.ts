@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 const START = Date.UTC(2026, 0, 20, 7);
-const DAY_MS = 86_400_000;
+const dayMs = 86_400_000;
 
 interface Use {
   userId: string;
@@ -26,9 +26,9 @@ const use: fc.Arbitrary<Use> = fc.record({
 });
 
 /** Within a day, until exactly midnight, or some days. */
-const pause = fc.oneof(fc.integer({ min: 0, max: DAY_MS / 3 }), fc.constant('midnight' as const), fc.integer({ min: 0, max: 12 * DAY_MS }));
+const pause = fc.oneof(fc.integer({ min: 0, max: dayMs / 3 }), fc.constant('midnight' as const), fc.integer({ min: 0, max: 12 * dayMs }));
 
-const untilMidnight = (at: number) => DAY_MS - (at % DAY_MS);
+const untilMidnight = (at: number) => dayMs - (at % dayMs);
 
 /** The usage of a tenant over some weeks. */
 export const histories: fc.Arbitrary<Moment[]> = fc
@@ -44,8 +44,8 @@ export const histories: fc.Arbitrary<Moment[]> = fc
 /** A bound of a request: none, a date or a time, from days before the history to days after it. */
 const bound = fc.oneof(
   fc.constant(''),
-  fc.integer({ min: -5, max: 90 }).map((days) => new Date(START + days * DAY_MS).toISOString().slice(0, 10)),
-  fc.integer({ min: -2 * DAY_MS, max: 60 * DAY_MS }).map((after) => new Date(START + after).toISOString()),
+  fc.integer({ min: -5, max: 90 }).map((days) => new Date(START + days * dayMs).toISOString().slice(0, 10)),
+  fc.integer({ min: -2 * dayMs, max: 60 * dayMs }).map((after) => new Date(START + after).toISOString()),
 );
 
 export interface UsageRequest {

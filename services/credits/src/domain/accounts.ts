@@ -2,26 +2,26 @@ import type { Tenant } from '@agent-service/contracts/callers/principal';
 import { type Month, monthOf } from './calendar.ts';
 
 /** Credits in the pool of a new ledger. Those of the test environment cost nothing. */
-export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
+export const openingCredits: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
 
 /** The id of the grant that brings the opening credits. */
-export const OPENING_GRANT = 'opening';
+export const openingGrant = 'opening';
 
 /** The largest monthly limit, hold, charge, threshold or replenishment: fits a PostgreSQL integer. */
-const MAX_AMOUNT = 2_000_000_000;
+const maxAmount = 2_000_000_000;
 
-/** The largest single grant. A thousand of them stay below MAX_ISSUED. */
-export const MAX_GRANT = 1_000_000_000_000;
+/** The largest single grant. A thousand of them stay below `maxIssued`. */
+export const maxGrant = 1_000_000_000_000;
 
 /** The limit on all credits that a tenant was ever issued. Every sum up to it is exact in a double. */
-export const MAX_ISSUED = Number.MAX_SAFE_INTEGER;
+export const maxIssued = Number.MAX_SAFE_INTEGER;
 
-export function isAmount(value: number, min = 0, max = MAX_AMOUNT): boolean {
+export function isAmount(value: number, min = 0, max = maxAmount): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 /** Bounds the replenishments of one batch, so that no setting can issue credits without end. */
-export const REPLENISHMENTS_A_BATCH = 10;
+export const maxReplenishmentsPerBatch = 10;
 
 export interface Settings {
   autoReplenish: boolean;
@@ -32,7 +32,7 @@ export interface Settings {
   defaultMonthlyLimit: number;
 }
 
-export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
+export const defaultSettings: Readonly<Settings> = Object.freeze({
   autoReplenish: false,
   replenishThreshold: 100,
   replenishAmount: 1000,
@@ -115,7 +115,7 @@ export interface UserBalance {
 }
 
 export function newLedger(now: number): Ledger {
-  return { pool: 0, allocated: 0, spent: 0, issued: 0, lastPurchase: 0, settings: { ...DEFAULT_SETTINGS }, updatedAt: now };
+  return { pool: 0, allocated: 0, spent: 0, issued: 0, lastPurchase: 0, settings: { ...defaultSettings }, updatedAt: now };
 }
 
 export function newUser(userId: string, monthlyLimit: number, now: number): UserAccount {

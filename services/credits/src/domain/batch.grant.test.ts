@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { MAX_GRANT, MAX_ISSUED } from './accounts.ts';
+import { maxGrant, maxIssued } from './accounts.ts';
 import { JANUARY, op, refusal } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
@@ -29,7 +29,7 @@ test('a repeated grant adds nothing, and with another amount it is a conflict', 
 
 test('amounts that are not integers within bounds move nothing and are not stored', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  for (const amount of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, MAX_GRANT + 1]) {
+  for (const amount of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, maxGrant + 1]) {
     expect(ledger.one(JANUARY, op.grant('p', amount))).toEqual(refusal('invalid_request'));
   }
   expect(ledger.one(JANUARY, op.hold('m', 'u', -4))).toEqual(refusal('invalid_request'));
@@ -41,7 +41,7 @@ test('amounts that are not integers within bounds move nothing and are not store
 
 test('more credits than can be counted exactly are refused', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  ledger.ledger = { ...ledger.ledger, pool: MAX_ISSUED - 10, issued: MAX_ISSUED - 10 };
+  ledger.ledger = { ...ledger.ledger, pool: maxIssued - 10, issued: maxIssued - 10 };
   expect(ledger.one(JANUARY, op.grant('p', 11))).toEqual(refusal('issue_limit_reached'));
   expect(ledger.one(JANUARY, op.grant('q', 10))).toMatchObject({ ok: true });
 });

@@ -3,8 +3,8 @@ import {
   isAmount,
   type Ledger,
   lowBalanceThreshold,
-  MAX_GRANT,
-  MAX_ISSUED,
+  maxGrant,
+  maxIssued,
   organizationBalance,
   room,
   totalBalance,
@@ -116,7 +116,7 @@ function isValid(operation: Operation): boolean {
     case 'release':
       return operation.id !== '';
     case 'grant':
-      return operation.id !== '' && isAmount(operation.amount, 1, MAX_GRANT);
+      return operation.id !== '' && isAmount(operation.amount, 1, maxGrant);
     case 'allocate':
       return operation.id !== '' && operation.userId !== '' && isAmount(operation.monthlyLimit);
     case 'settings':
@@ -130,7 +130,7 @@ function isValid(operation: Operation): boolean {
 /** Adds purchased credits to the pool. */
 function grant(work: Workspace, operation: GrantOperation): Result {
   const { id, amount } = operation;
-  if (amount > MAX_ISSUED - work.ledger.issued) return refuse('issue_limit_reached');
+  if (amount > maxIssued - work.ledger.issued) return refuse('issue_limit_reached');
   const key = `grant:${id}`;
   work.transfer(key, 'purchase', amount, null);
   work.ledger.lastPurchase = amount;

@@ -22,7 +22,7 @@ export function billingPeriod(now: number): { start: number; end: number } {
   return { start: startOfMonth(month), end: startOfMonth(month + 1) };
 }
 
-const DAY_MS = 86_400_000;
+export const dayMs = 86_400_000;
 
 /** A UTC day, "2026-01-05". As text it sorts by time and is what callers and rollups see. */
 export type Day = string;
@@ -37,12 +37,12 @@ export function startOfDay(day: Day): number {
 }
 
 export function addDays(day: Day, count: number): Day {
-  return dayOf(startOfDay(day) + count * DAY_MS);
+  return dayOf(startOfDay(day) + count * dayMs);
 }
 
 /** How many days the range has, both ends counted. */
 export function daysIn(from: Day, to: Day): number {
-  return (startOfDay(to) - startOfDay(from)) / DAY_MS + 1;
+  return (startOfDay(to) - startOfDay(from)) / dayMs + 1;
 }
 
 export function firstOfMonth(day: Day): Day {

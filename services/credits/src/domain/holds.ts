@@ -1,4 +1,5 @@
 import { room, type UserAccount } from './accounts.ts';
+import { dayMs } from './calendar.ts';
 import type { HoldOperation, Refusal, ReleaseOperation, Result, SettleOperation } from './operations.ts';
 import type { Hold } from './state.ts';
 import { fingerprint, refuse, refuseShort, replenish, startMonth, type Workspace } from './workspace.ts';
@@ -144,10 +145,10 @@ function settleFingerprint(operation: SettleOperation): number {
 }
 
 /** The time after its deadline at which an open hold is listed as overdue. */
-export const HOLD_GRACE_MS = 60_000;
+export const holdGraceMs = 60_000;
 
 /** The time for which an ended hold is stored. */
-export const ENDED_HOLD_KEPT_MS = 7 * 86_400_000;
+export const endedHoldKeptMs = 7 * dayMs;
 
 export function openHold(id: string, userId: string, amount: number, deadline: number, now: number): Hold {
   return { id, userId, amount, deadline, state: 'open', charge: 0, settledAs: null, refusal: null, createdAt: now, endedAt: null };
@@ -174,5 +175,5 @@ function voidHold(id: string, now: number): Hold {
 
 /** True if the ended hold may be removed. From then on it counts as removed. */
 function isForgotten(hold: Hold, now: number): boolean {
-  return hold.endedAt !== null && now - hold.endedAt > ENDED_HOLD_KEPT_MS;
+  return hold.endedAt !== null && now - hold.endedAt > endedHoldKeptMs;
 }

@@ -1,4 +1,4 @@
-import { type Day, dayOf, daysIn, firstOfMonth, type Grain, lastOfMonth, type Period, periodOf } from './calendar.ts';
+import { type Day, dayMs, dayOf, daysIn, firstOfMonth, type Grain, lastOfMonth, type Period, periodOf } from './calendar.ts';
 
 /** A bound that is not valid, with the message for the caller. */
 export interface RangeFault {
@@ -27,9 +27,9 @@ export interface Bounds {
   dateTo?: string | undefined;
 }
 
-const MAX_DAYS = 366;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
+const maxDays = 366;
+const datePattern = /^\d{4}-\d{2}-\d{2}$/;
+const timePattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /** The range of a list of records. `date_to` is inclusive: of its day if it is a date, of its millisecond if it is a time. */
 export function recordRange({ dateFrom, dateTo }: Bounds): RecordRange | RangeFault {
@@ -47,7 +47,7 @@ export function dayRange(bounds: Bounds, now: number): DayRange | RangeFault {
   if (!exact.ok) return exact;
   const { from, to } = days(exact, dayOf(now));
   if (from > to) return fault('date_from', 'date_from is after date_to, which is today where it is not given');
-  if (daysIn(from, to) > MAX_DAYS) return fault('date_from', `The range covers more than ${MAX_DAYS} days. Ask for fewer at once.`);
+  if (daysIn(from, to) > maxDays) return fault('date_from', `The range covers more than ${maxDays} days. Ask for fewer at once.`);
   return { ok: true, from, to };
 }
 
@@ -61,11 +61,11 @@ function days(exact: RecordRange, today: Day): { from: Day; to: Day } {
 
 /** The times of a bound, `end` excluded; undefined if it is not a date or time. A time without a zone is UTC. */
 function parse(text: string): { start: number; end: number } | undefined {
-  if (DATE.test(text)) {
+  if (datePattern.test(text)) {
     const start = instant(text, `${text}T00:00:00Z`);
-    return start === undefined ? undefined : { start, end: start + 86_400_000 };
+    return start === undefined ? undefined : { start, end: start + dayMs };
   }
-  const [, date, , , zone] = TIME.exec(text) ?? [];
+  const [, date, , , zone] = timePattern.exec(text) ?? [];
   const start = date === undefined ? undefined : instant(date, zone === undefined ? `${text}Z` : text);
   return start === undefined ? undefined : { start, end: start + 1 };
 }
@@ -85,8 +85,6 @@ function fault(param: RangeFault['param'], message: string): RangeFault {
   return { ok: false, param, message };
 }
 
-const DAY_MS = 86_400_000;
-
 /** Times in milliseconds, `before` excluded. */
 export interface Span {
   from: number;
@@ -102,8 +100,8 @@ export interface SplitRange {
 
 /** Splits a range into whole days, which rollups count, and the rest, whose records have to be counted. */
 export function splitRange({ from, before }: Pick<RecordRange, 'from' | 'before'>): SplitRange {
-  const begin = from === null ? null : Math.ceil(from / DAY_MS) * DAY_MS;
-  const end = before === null ? null : Math.floor(before / DAY_MS) * DAY_MS;
+  const begin = from === null ? null : Math.ceil(from / dayMs) * dayMs;
+  const end = before === null ? null : Math.floor(before / dayMs) * dayMs;
   if (from !== null && before !== null && (begin as number) >= (end as number)) return { edges: [{ from, before }] };
   const edges: Span[] = [];
   if (from !== null && begin !== null && from < begin) edges.push({ from, before: begin });

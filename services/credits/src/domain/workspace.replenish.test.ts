@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { MAX_ISSUED, type Settings } from './accounts.ts';
+import { maxIssued, type Settings } from './accounts.ts';
 import { JANUARY, op, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
@@ -50,7 +50,7 @@ test('a tenant left empty by that limit is replenished before its next hold is d
 });
 
 test('replenishment stops at the most credits that can be counted exactly', () => {
-  const issued = MAX_ISSUED - 25;
+  const issued = maxIssued - 25;
   ledger.ledger = { ...ledger.ledger, issued, spent: issued - 200 };
   set('s', { autoReplenish: true, replenishThreshold: 1_000, replenishAmount: 10 });
   expect(ledger.ledger).toMatchObject({ pool: 220, issued: issued + 20 });

@@ -1,8 +1,8 @@
 import {
   type Ledger,
-  MAX_ISSUED,
+  maxIssued,
+  maxReplenishmentsPerBatch,
   newUser,
-  REPLENISHMENTS_A_BATCH,
   room,
   type Settings,
   totalBalance,
@@ -50,7 +50,7 @@ export class Workspace {
   readonly month: Month;
   readonly usage: UsageRecord[] = [];
   readonly events: CreditEvent[] = [];
-  replenishmentsLeft = REPLENISHMENTS_A_BATCH;
+  replenishmentsLeft = maxReplenishmentsPerBatch;
   readonly #state: LedgerState;
   readonly #users = new Map<string, UserAccount>();
   readonly #changedUsers = new Set<UserAccount>();
@@ -217,7 +217,7 @@ export function replenish(work: Workspace, key: string): void {
   const { autoReplenish, replenishThreshold, replenishAmount } = work.ledger.settings;
   const missing = replenishThreshold - totalBalance(work.ledger);
   if (!autoReplenish || missing <= 0) return;
-  const affordable = Math.floor((MAX_ISSUED - work.ledger.issued) / replenishAmount);
+  const affordable = Math.floor((maxIssued - work.ledger.issued) / replenishAmount);
   const times = Math.min(Math.ceil(missing / replenishAmount), work.replenishmentsLeft, affordable);
   if (times === 0) return;
   const amount = times * replenishAmount;

@@ -2,7 +2,7 @@ import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { classifyDatabaseFailure, createMonthPartitions, type Partitions, type Sql, type Store, writeEvents } from '@agent-service/store';
 import { createBatcher, type SlowTenants, tenantName, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
-import { type Ledger, OPENING_CREDITS, OPENING_GRANT, type UserAccount } from '../domain/accounts.ts';
+import { type Ledger, openingCredits, openingGrant, type UserAccount } from '../domain/accounts.ts';
 import { applyOperations } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { CreditEvent, Hold, LedgerState, Outcome } from '../domain/state.ts';
@@ -148,9 +148,9 @@ async function saveLocked(sql: Sql, tenant: Tenant, loaded: LoadedState, outcome
 /** An inserted ledger is locked by its transaction. If another transaction inserts it first, this one waits for that lock. */
 async function openLedger(sql: Sql, tenant: Tenant, now: () => number): Promise<void> {
   if (!(await addLedger(sql, tenant, now()))) return void (await lockLedger(sql, tenant));
-  const amount = OPENING_CREDITS[tenant.environment];
+  const amount = openingCredits[tenant.environment];
   if (amount === 0) return;
-  const grants: Operation[] = [{ kind: 'grant', id: OPENING_GRANT, amount }];
+  const grants: Operation[] = [{ kind: 'grant', id: openingGrant, amount }];
   const loaded = await requireState(sql, tenant, grants);
   await saveLocked(sql, tenant, loaded, applyOperations(loaded.state, now(), grants));
 }

@@ -2,7 +2,7 @@ import { checkId, checkTenant, operators, type RpcOf, ServiceError, type Tenant 
 import type { Logger } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
-import { isAmount, MAX_GRANT } from '../domain/accounts.ts';
+import { isAmount, maxGrant } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { type Progress, type Step, verifyStep } from '../ledger/verify.ts';
 import { requireSuccess, toOrganizationBalance } from './balances.ts';
@@ -34,8 +34,8 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credi
 });
 
 function checkGrant(amount: number): number {
-  if (isAmount(amount, 1, MAX_GRANT)) return amount;
-  throw new ServiceError('invalid_request', { message: `amount must be a whole number from 1 to ${MAX_GRANT}.`, param: 'amount' });
+  if (isAmount(amount, 1, maxGrant)) return amount;
+  throw new ServiceError('invalid_request', { message: `amount must be a whole number from 1 to ${maxGrant}.`, param: 'amount' });
 }
 
 /**

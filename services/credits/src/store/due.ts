@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Page, Sql } from '@agent-service/store';
 import type { Month } from '../domain/calendar.ts';
-import { ENDED_HOLD_KEPT_MS, HOLD_GRACE_MS } from '../domain/holds.ts';
+import { endedHoldKeptMs, holdGraceMs } from '../domain/holds.ts';
 
 const maxRemoved = 1_000;
 
@@ -50,7 +50,7 @@ interface OverdueHoldRow {
 export async function listOverdueHolds(sql: Sql, now: number, after: Page['after'] | undefined, limit: number): Promise<OverdueHoldRow[]> {
   const rows = await sql<Omit<OverdueHoldRow, 'deadlineMs'> & { deadlineMs: string }>(
     after ? dueStatements.nextOverdueHolds : dueStatements.overdueHolds,
-    [now - HOLD_GRACE_MS, limit, ...(after ?? [])],
+    [now - holdGraceMs, limit, ...(after ?? [])],
   );
   return rows.map((row) => ({ ...row, deadlineMs: Number(row.deadlineMs) }));
 }
@@ -74,10 +74,10 @@ export function listAccountsOfPastMonths(
 
 /** Removes a bounded number of old ended holds; returns how many. */
 export async function removeEndedHolds(sql: Sql, now: number): Promise<number> {
-  return (await sql(dueStatements.removeEndedHolds, [now - ENDED_HOLD_KEPT_MS, maxRemoved])).length;
+  return (await sql(dueStatements.removeEndedHolds, [now - endedHoldKeptMs, maxRemoved])).length;
 }
 
 /** Removes old allocations and changes of settings, whose ids are never repeated. Grants stay: operators choose their ids. */
 export async function removeOldOperations(sql: Sql, now: number): Promise<number> {
-  return (await sql(dueStatements.removeOldOperations, [now - ENDED_HOLD_KEPT_MS, maxRemoved])).length;
+  return (await sql(dueStatements.removeOldOperations, [now - endedHoldKeptMs, maxRemoved])).length;
 }

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { DEFAULT_SETTINGS, type Ledger, type UserAccount } from '../domain/accounts.ts';
+import { defaultSettings, type Ledger, type UserAccount } from '../domain/accounts.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { Hold, LedgerState } from '../domain/state.ts';
 import { touchedBy } from '../domain/workspace.ts';
@@ -91,7 +91,7 @@ export async function lockLedger(sql: Sql, { organizationId, environment }: Tena
 
 /** Inserts an empty ledger; false if another transaction has inserted it. */
 export async function addLedger(sql: Sql, { organizationId, environment }: Tenant, now: number): Promise<boolean> {
-  const { autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, defaultMonthlyLimit } = DEFAULT_SETTINGS;
+  const { autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, defaultMonthlyLimit } = defaultSettings;
   const settings = [autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, defaultMonthlyLimit];
   return (await sql(loadStatements.addLedger, [organizationId, environment, ...settings, now])).length > 0;
 }

@@ -1,5 +1,5 @@
 import { parameters, type Sql } from '@agent-service/store';
-import { startOfDay } from '../../domain/calendar.ts';
+import { dayMs, startOfDay } from '../../domain/calendar.ts';
 import {
   creditsOfDays,
   type Days,
@@ -96,8 +96,6 @@ function toRanking(rows: readonly Row[]): Ranking {
     ),
   };
 }
-
-const dayMs = 86_400_000;
 
 /** Credits by tier of each of these users or agents. */
 export async function readBreakdowns(

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
-import { type Month, startOfMonth } from '../../domain/calendar.ts';
+import { dayMs, type Month, startOfMonth } from '../../domain/calendar.ts';
 import { rollups } from '../save.ts';
 
 /** A statement reads at most a day of records or transfers, or the rollups of a tenant. That may take longer than the usual limit. */
@@ -46,7 +46,6 @@ const ledgerMonthsStatement = `
          where organization_id = $1 and environment = $2
      ) as days order by month`;
 
-const dayMs = 86_400_000;
 /** The condition on rows of the tenant that the first two parameters of a statement name. */
 export const ofTenant = 'organization_id = $1 and environment = $2';
 
