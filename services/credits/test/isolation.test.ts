@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { dayMs } from '../src/domain/calendar.ts';
 import { asCaller, type BootedService, boot } from './boot.ts';
 import { faultsOf } from './verification.ts';
 
-const dayMs = 86_400_000;
 let now = Date.UTC(2026, 0, 15);
 let credits: BootedService;
 beforeAll(async () => {

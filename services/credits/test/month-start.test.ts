@@ -1,6 +1,7 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { dayMs } from '../src/domain/calendar.ts';
 import { holdGraceMs } from '../src/domain/holds.ts';
 import type { Operation } from '../src/domain/operations.ts';
 import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
@@ -81,7 +82,7 @@ test('a charge counts in the month it settles, and the records of both months ag
 });
 
 test('ended holds and old operations are removed after seven days, grants stay', async () => {
-  const later = february + 8 * 86_400_000;
+  const later = february + 8 * dayMs;
   await credits.ledgers.commit(small, [{ kind: 'hold', id: 'msg_open', userId: 'usr_0', amount: 1, deadline: february }]);
   expect(await removeEndedHolds(credits.store.sql, february)).toBe(0);
   expect(await removeEndedHolds(credits.store.sql, later)).toBe(users + 2);
@@ -152,7 +153,7 @@ test('a month begins while the partition after it cannot be created, as during a
 test('pages of due rows list each of them once, also those of one deadline, from the moment that they are due', async () => {
   const tenant: Tenant = { organizationId: 'org_due', environment: 'live' };
   const { store, ledgers, clock } = credits;
-  const deadline = clock.now - 365 * 86_400_000;
+  const deadline = clock.now - 365 * dayMs;
   const ids = ['msg_1', 'msg_2', 'msg_3', 'msg_4', 'msg_5'];
   await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 10_000 }]);
   for (const id of ids.toReversed()) await ledgers.commit(tenant, [{ kind: 'hold', id, userId: `usr_of_${id}`, amount: 1, deadline }]);
@@ -179,7 +180,7 @@ test('ended holds that another transaction has locked do not stop the removal of
   const locking = new Client({ connectionString: database.url, options: '-c search_path=credits' });
   await locking.connect();
   await locking.query("begin; select 1 from holds where organization_id = 'org_removed' and id = 'msg_1' for update");
-  await removeEndedHolds(store.sql, clock.now + 8 * 86_400_000);
+  await removeEndedHolds(store.sql, clock.now + 8 * dayMs);
   await locking.end();
   expect(await store.sql("select id from holds where organization_id = 'org_removed'")).toEqual([{ id: 'msg_1' }]);
 });

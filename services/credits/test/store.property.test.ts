@@ -1,8 +1,9 @@
 import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { dayMs } from '../src/domain/calendar.ts';
 import type { Operation } from '../src/domain/operations.ts';
-import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
+import { anyHistory, historyStart, type Round, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
 import type { Ledgers } from '../src/ledger/ledgers.ts';
 import { type Composition, compose, usage } from './compose.ts';
@@ -15,7 +16,7 @@ let credits: Composition;
 let tenants = 0;
 
 beforeAll(async () => {
-  credits = await compose(START);
+  credits = await compose(historyStart);
 });
 afterAll(() => credits.stop());
 
@@ -47,12 +48,12 @@ test('the largest limit is carried over, held and charged', async () => {
   const tenant: Tenant = { organizationId: 'org_top', environment: 'live' };
   const top = 2_000_000_000;
   const { ledgers, clock } = credits;
-  clock.now = START;
+  clock.now = historyStart;
   await ledgers.commit(tenant, [
     { kind: 'grant', id: 'g', amount: 2 * top },
     { kind: 'allocate', id: 'a', userId: 'usr_a', monthlyLimit: top, rollover: true },
   ]);
-  clock.now = START + 31 * 86_400_000;
+  clock.now = historyStart + 31 * dayMs;
   const results = await ledgers.commit(tenant, [
     { kind: 'hold', id: 'h', userId: 'usr_a', amount: top, deadline: clock.now },
     { kind: 'settle', id: 'h', amount: top, usage },
@@ -77,7 +78,7 @@ test(
 test('after a failover to a standby that was behind, processes use the database and not their caches', async () => {
   const tenant: Tenant = { organizationId: 'org_set_back', environment: 'live' };
   const { ledgers, others, store } = credits;
-  const hold = (id: string): Operation => ({ kind: 'hold', id, userId: 'usr_a', amount: 10, deadline: START + 300_000 });
+  const hold = (id: string): Operation => ({ kind: 'hold', id, userId: 'usr_a', amount: 10, deadline: historyStart + 300_000 });
   await ledgers.commit(tenant, [{ kind: 'grant', id: 'g1', amount: 1_000 }]);
   await ledgers.commit(tenant, [hold('h1')]);
   const tables = ['ledgers', 'user_accounts', 'holds', 'operations', 'transfers'];
@@ -101,13 +102,13 @@ test('a batch that writes nothing has the result of the database, also if the ca
   const tenant: Tenant = { organizationId: 'org_behind', environment: 'live' };
   const { ledgers, others, store, clock } = credits;
   const resultOf = async (operation: Operation) => (await ledgers.commit(tenant, [operation]))[0];
-  clock.now = START;
+  clock.now = historyStart;
   await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 1_000 }]);
-  await ledgers.commit(tenant, [{ kind: 'hold', id: 'h', userId: 'usr_a', amount: 10, deadline: START }]);
+  await ledgers.commit(tenant, [{ kind: 'hold', id: 'h', userId: 'usr_a', amount: 10, deadline: historyStart }]);
   await others.commit(tenant, [{ kind: 'allocate', id: 'a', userId: 'usr_a', monthlyLimit: 70, rollover: false }]);
   expect(await resultOf({ kind: 'read', userId: 'usr_a' })).toMatchObject({ user: { monthlyLimit: 70, balance: 60 } });
   // A standby that takes over may not have the month that this process started: its sweep would list the account again without end.
-  clock.now = START + 31 * 86_400_000;
+  clock.now = historyStart + 31 * dayMs;
   expect(await resultOf({ kind: 'start_month', userId: 'usr_a' })).toMatchObject({ started: true });
   await store.sql("update user_accounts set month = month - 1 where organization_id = 'org_behind'");
   clock.now += 1;
@@ -123,8 +124,8 @@ test(
 );
 
 async function sameAnswers(tenant: Tenant, history: Round[], next: () => Ledgers): Promise<void> {
-  const memory = new LedgerInMemory(START + (history[0]?.later ?? 0));
-  let now = START;
+  const memory = new LedgerInMemory(historyStart + (history[0]?.later ?? 0));
+  let now = historyStart;
   for (const { later, operations } of history) {
     now += later;
     credits.clock.now = now;

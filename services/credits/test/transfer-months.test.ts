@@ -4,6 +4,7 @@ import { testDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { readCreditsConfig } from '../src/config.ts';
+import { dayMs } from '../src/domain/calendar.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { settingsFor } from './boot.ts';
@@ -49,7 +50,7 @@ test('a table of transfers with rows becomes a partition, and the next month get
     { name: 'transfers_months_pkey' },
   ]);
   await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h2', userId: 'usr_a', amount: 5, deadline: now }]);
-  now += 32 * 86_400_000;
+  now += 32 * dayMs;
   await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h3', userId: 'usr_a', amount: 5, deadline: now }]);
   const counts = await store.sql<{ count: string }>('select count(*) from transfers group by tableoid order by min(at)');
   expect(counts.map(({ count }) => Number(count))).toEqual([60_014, expect.any(Number)]);

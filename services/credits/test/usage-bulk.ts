@@ -1,7 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { dayOf, startOfDay } from '../src/domain/calendar.ts';
-
-const dayMs = 86_400_000;
+import { dayMs, dayOf, startOfDay } from '../src/domain/calendar.ts';
 
 /** A synthetic history: each user uses some of the agents, evenly over the days. */
 export interface BulkUsage {

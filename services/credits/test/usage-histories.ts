@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { dayMs } from '../src/domain/calendar.ts';
 
-const START = Date.UTC(2026, 0, 20, 7);
-const dayMs = 86_400_000;
+const historyStart = Date.UTC(2026, 0, 20, 7);
 
 interface Use {
   userId: string;
@@ -34,7 +34,7 @@ const untilMidnight = (at: number) => dayMs - (at % dayMs);
 export const histories: fc.Arbitrary<Moment[]> = fc
   .array(fc.record({ pause, uses: fc.array(use, { minLength: 1, maxLength: 6 }) }), { minLength: 1, maxLength: 14 })
   .map((steps) => {
-    let at = START;
+    let at = historyStart;
     return steps.map((step) => {
       at += step.pause === 'midnight' ? untilMidnight(at) : step.pause;
       return { at, uses: step.uses };
@@ -44,8 +44,8 @@ export const histories: fc.Arbitrary<Moment[]> = fc
 /** A bound of a request: none, a date or a time, from days before the history to days after it. */
 const bound = fc.oneof(
   fc.constant(''),
-  fc.integer({ min: -5, max: 90 }).map((days) => new Date(START + days * dayMs).toISOString().slice(0, 10)),
-  fc.integer({ min: -2 * dayMs, max: 60 * dayMs }).map((after) => new Date(START + after).toISOString()),
+  fc.integer({ min: -5, max: 90 }).map((days) => new Date(historyStart + days * dayMs).toISOString().slice(0, 10)),
+  fc.integer({ min: -2 * dayMs, max: 60 * dayMs }).map((after) => new Date(historyStart + after).toISOString()),
 );
 
 export interface UsageRequest {

@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Day, periodOf, startOfDay } from '../src/domain/calendar.ts';
+import { type Day, dayMs, periodOf, startOfDay } from '../src/domain/calendar.ts';
 import { dayRange, recordRange } from '../src/domain/usage.ts';
 import { asCaller, type BootedService, boot } from './boot.ts';
 import { type Counted, groupRecords, namesByRecords, selectRecords } from './usage-by-records.ts';
@@ -10,7 +10,6 @@ import { type Clock, grantCredits, useCredits } from './usage-settled.ts';
 import { faultsOf } from './verification.ts';
 
 const runs = Number(process.env['FC_RUNS'] ?? 10);
-const dayMs = 86_400_000;
 /** A failure is reported with the smallest example so far. */
 const limitMs = 12_000 * runs;
 

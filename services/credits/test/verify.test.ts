@@ -1,6 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { dayMs } from '../src/domain/calendar.ts';
 import { type Step, verifyStep } from '../src/ledger/verify.ts';
 import { rollups } from '../src/store/save.ts';
 import { type Composition, compose } from './compose.ts';
@@ -123,7 +124,7 @@ test('no statement reads more than a day of records or transfers, however long t
   const recording = (sql: Sql): Sql => {
     return (text, values) => {
       const ofRows = /from (usage_records|transfers) where [^)]* at >= \$3 and at < \$4/.test(text);
-      if (ofRows) readDays.push((Date.parse(String(values?.[3])) - Date.parse(String(values?.[2]))) / 86_400_000);
+      if (ofRows) readDays.push((Date.parse(String(values?.[3])) - Date.parse(String(values?.[2]))) / dayMs);
       // The first and last time come from an index, and so does the one row that shows that a day has any.
       else {
         const bounds = /min\(at\)\), max\(at\), '1 month'\)::date from (usage_records|transfers)/g;

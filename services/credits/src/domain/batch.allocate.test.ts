@@ -1,95 +1,96 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { DAY, FEBRUARY, JANUARY, op, overLimit, refusal, spend } from './testing/examples.ts';
+import { dayMs } from './calendar.ts';
+import { february, january, op, overLimit, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
 
 beforeEach(() => {
-  ledger = new LedgerInMemory(JANUARY);
-  ledger.one(JANUARY, op.grant('purchase', 1_000));
+  ledger = new LedgerInMemory(january);
+  ledger.one(january, op.grant('purchase', 1_000));
 });
 
 test('an allocation moves credits from the pool to the user', () => {
-  expect(ledger.one(JANUARY, op.limit('l', 'u', 300, true))).toEqual({
+  expect(ledger.one(january, op.limit('l', 'u', 300, true))).toEqual({
     ok: true,
     kind: 'allocate',
-    allocation: { userId: 'u', monthlyLimit: 300, rolloverEnabled: true, effectiveFrom: JANUARY, updatedAt: JANUARY },
+    allocation: { userId: 'u', monthlyLimit: 300, rolloverEnabled: true, effectiveFrom: january, updatedAt: january },
   });
   expect(ledger.user('u').balance).toBe(300);
   expect(ledger.ledger).toMatchObject({ pool: 700, allocated: 300 });
 });
 
 test('an allocation takes effect when it is made', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 300));
-  ledger.one(JANUARY + DAY, op.limit('l2', 'u', 200));
-  expect(ledger.user('u').effectiveFrom).toBe(JANUARY + DAY);
+  ledger.one(january, op.limit('l', 'u', 300));
+  ledger.one(january + dayMs, op.limit('l2', 'u', 200));
+  expect(ledger.user('u').effectiveFrom).toBe(january + dayMs);
 });
 
 test('an allocation that moves no credits is written with the ledger', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 300));
-  const outcome = ledger.run(JANUARY + DAY, [op.limit('l2', 'u', 300, true)]);
-  expect(outcome).toMatchObject({ ledger: { updatedAt: JANUARY + DAY }, users: [{ rollover: true }], transfers: [] });
+  ledger.one(january, op.limit('l', 'u', 300));
+  const outcome = ledger.run(january + dayMs, [op.limit('l2', 'u', 300, true)]);
+  expect(outcome).toMatchObject({ ledger: { updatedAt: january + dayMs }, users: [{ rollover: true }], transfers: [] });
 });
 
 test('an allocation beyond what is unallocated is refused with both figures and changes nothing', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 300));
-  expect(ledger.one(JANUARY, op.limit('l2', 'other', 701))).toEqual(refusal('insufficient_unallocated_credits', 701, 700));
-  expect(ledger.one(JANUARY, op.limit('l3', 'u', 1_001))).toEqual(refusal('insufficient_unallocated_credits', 701, 700));
+  ledger.one(january, op.limit('l', 'u', 300));
+  expect(ledger.one(january, op.limit('l2', 'other', 701))).toEqual(refusal('insufficient_unallocated_credits', 701, 700));
+  expect(ledger.one(january, op.limit('l3', 'u', 1_001))).toEqual(refusal('insufficient_unallocated_credits', 701, 700));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 300, balance: 300 });
   expect(ledger.users.has('other')).toBe(false);
 });
 
 test('a raise needs only what it adds', () => {
-  ledger.run(JANUARY, [op.limit('l', 'u', 900), op.limit('l2', 'u', 1_000)]);
+  ledger.run(january, [op.limit('l', 'u', 900), op.limit('l2', 'u', 1_000)]);
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 1_000, balance: 1_000 });
 });
 
 test('a lower limit binds at once and returns credits', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 300));
-  spend(ledger, JANUARY, 'm1', 'u', 20);
-  ledger.one(JANUARY, op.limit('l2', 'u', 50));
+  ledger.one(january, op.limit('l', 'u', 300));
+  spend(ledger, january, 'm1', 'u', 20);
+  ledger.one(january, op.limit('l2', 'u', 50));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 50, balance: 30, used: 20 });
-  expect(ledger.one(JANUARY, op.hold('m2', 'u', 31))).toEqual(overLimit(31, 30, 50, 20));
+  expect(ledger.one(january, op.hold('m2', 'u', 31))).toEqual(overLimit(31, 30, 50, 20));
 });
 
 test('a limit below the credits used is accepted and leaves none available', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 300));
-  spend(ledger, JANUARY, 'm1', 'u', 200);
-  expect(ledger.one(JANUARY, op.limit('l2', 'u', 50))).toMatchObject({ ok: true });
+  ledger.one(january, op.limit('l', 'u', 300));
+  spend(ledger, january, 'm1', 'u', 200);
+  expect(ledger.one(january, op.limit('l2', 'u', 50))).toMatchObject({ ok: true });
   expect(ledger.user('u').balance).toBe(0);
 });
 
 test('a limit of 0 takes effect at once, also on carried credits', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100, true));
-  ledger.one(FEBRUARY, op.limit('l2', 'u', 0, true));
+  ledger.one(january, op.limit('l', 'u', 100, true));
+  ledger.one(february, op.limit('l2', 'u', 0, true));
   expect(ledger.user('u')).toMatchObject({ balance: 0, carried: 0 });
-  expect(ledger.one(FEBRUARY, op.hold('m1', 'u', 1))).toEqual(overLimit(1, 0, 0, 0));
+  expect(ledger.one(february, op.hold('m1', 'u', 1))).toEqual(overLimit(1, 0, 0, 0));
 });
 
 test('an allocation in a new month first starts the month in the account', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100));
-  spend(ledger, JANUARY, 'm1', 'u', 60);
-  ledger.one(FEBRUARY, op.limit('l2', 'u', 80));
+  ledger.one(january, op.limit('l', 'u', 100));
+  spend(ledger, january, 'm1', 'u', 60);
+  ledger.one(february, op.limit('l2', 'u', 80));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 80, balance: 80, used: 0 });
 });
 
 test('keeping or lowering a limit is never refused, also where the pool could not fill the account', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 600));
-  spend(ledger, JANUARY, 'm1', 'u', 600);
-  ledger.one(JANUARY, op.limit('l2', 'other', 400));
-  ledger.one(FEBRUARY, op.startMonth('u'));
-  expect(ledger.one(FEBRUARY, op.limit('l3', 'u', 600))).toMatchObject({ ok: true });
-  expect(ledger.one(FEBRUARY, op.limit('l4', 'u', 500))).toMatchObject({ ok: true });
+  ledger.one(january, op.limit('l', 'u', 600));
+  spend(ledger, january, 'm1', 'u', 600);
+  ledger.one(january, op.limit('l2', 'other', 400));
+  ledger.one(february, op.startMonth('u'));
+  expect(ledger.one(february, op.limit('l3', 'u', 600))).toMatchObject({ ok: true });
+  expect(ledger.one(february, op.limit('l4', 'u', 500))).toMatchObject({ ok: true });
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 0 });
 });
 
 test('a repeated allocation has the first result, and with other contents it is a conflict', () => {
-  const first = ledger.one(JANUARY, op.limit('l', 'u', 300));
-  ledger.one(JANUARY, op.limit('l2', 'u', 100));
-  expect(ledger.one(FEBRUARY, op.limit('l', 'u', 300))).toEqual(first);
+  const first = ledger.one(january, op.limit('l', 'u', 300));
+  ledger.one(january, op.limit('l2', 'u', 100));
+  expect(ledger.one(february, op.limit('l', 'u', 300))).toEqual(first);
   expect(ledger.user('u').monthlyLimit).toBe(100);
-  expect(ledger.one(JANUARY, op.limit('l', 'u', 301))).toEqual(refusal('idempotency_conflict'));
-  expect(ledger.one(JANUARY, op.limit('l', 'u', 300, true))).toEqual(refusal('idempotency_conflict'));
-  expect(ledger.one(JANUARY, op.limit('l', 'other', 300))).toEqual(refusal('idempotency_conflict'));
-  expect(ledger.one(JANUARY, op.grant('l', 300))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(january, op.limit('l', 'u', 301))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(january, op.limit('l', 'u', 300, true))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(january, op.limit('l', 'other', 300))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(january, op.grant('l', 300))).toEqual(refusal('idempotency_conflict'));
 });

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { checkFigures } from './equations.ts';
 import type { Operation, Result } from './operations.ts';
-import { anyHistory, divisibleHistory, type Round, START } from './testing/histories.ts';
+import { anyHistory, divisibleHistory, historyStart, type Round } from './testing/histories.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 function play(
@@ -12,7 +12,7 @@ function play(
   cut: (operations: Operation[]) => Operation[][] = (all) => [all],
 ): Result[] {
   const results: Result[] = [];
-  let now = START;
+  let now = historyStart;
   for (const round of history) {
     now += round.later;
     for (const batch of cut(round.operations)) results.push(...ledger.run(now, batch).results);
@@ -33,14 +33,14 @@ function cutInto(sizes: number[]): (operations: Operation[]) => Operation[][] {
 }
 
 function endOf(history: readonly Round[]): number {
-  return history.reduce((now, round) => now + Math.max(0, round.later), START);
+  return history.reduce((now, round) => now + Math.max(0, round.later), historyStart);
 }
 
 test('the equations hold after every batch of any history, and nothing ever goes below zero', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
-      const ledger = new LedgerInMemory(START);
-      let now = START;
+      const ledger = new LedgerInMemory(historyStart);
+      let now = historyStart;
       for (const round of history) {
         now += round.later;
         ledger.run(now, round.operations);
@@ -54,8 +54,8 @@ test('the equations hold after every batch of any history, and nothing ever goes
 test('the same operations in other batches have the same results and leave the same ledger', () => {
   checkProperty(
     fc.property(divisibleHistory, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }), (history, sizes) => {
-      const whole = new LedgerInMemory(START);
-      const cut = new LedgerInMemory(START);
+      const whole = new LedgerInMemory(historyStart);
+      const cut = new LedgerInMemory(historyStart);
       expect(play(cut, history, cutInto(sizes))).toEqual(play(whole, history));
       expect(cut.snapshot()).toEqual(whole.snapshot());
     }),
@@ -65,7 +65,7 @@ test('the same operations in other batches have the same results and leave the s
 test('replaying any prefix changes nothing', () => {
   checkProperty(
     fc.property(anyHistory, fc.nat(), fc.integer({ min: 1, max: 7 }), (history, length, size) => {
-      const ledger = new LedgerInMemory(START);
+      const ledger = new LedgerInMemory(historyStart);
       play(ledger, history);
       const now = endOf(history);
       for (const userId of ledger.users.keys()) ledger.one(now, { kind: 'start_month', userId });
@@ -80,10 +80,10 @@ test('replaying any prefix changes nothing', () => {
 test('a repeat has the first result, refusals and conflicts included', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
-      const ledger = new LedgerInMemory(START);
+      const ledger = new LedgerInMemory(historyStart);
       const operations = history.flatMap((round) => round.operations).filter(({ kind }) => kind !== 'start_month' && kind !== 'read');
-      const first = ledger.run(START, operations).results;
-      expect(ledger.run(START, operations).results).toEqual(first);
+      const first = ledger.run(historyStart, operations).results;
+      expect(ledger.run(historyStart, operations).results).toEqual(first);
     }),
   );
 });
@@ -91,7 +91,7 @@ test('a repeat has the first result, refusals and conflicts included', () => {
 test('a charge never exceeds its hold, and what is spent is what was used', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
-      const ledger = new LedgerInMemory(START);
+      const ledger = new LedgerInMemory(historyStart);
       play(ledger, history);
       for (const record of ledger.usage.values()) {
         const hold = ledger.holds.get(record.holdId);
@@ -105,7 +105,7 @@ test('a charge never exceeds its hold, and what is spent is what was used', () =
 test('no second warning comes before credits were added', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
-      const ledger = new LedgerInMemory(START);
+      const ledger = new LedgerInMemory(historyStart);
       play(
         ledger,
         history.map(({ later, operations }) => ({ later, operations: operations.filter(({ kind }) => kind !== 'settings') })),

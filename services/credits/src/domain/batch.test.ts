@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import { newLedger, newUser } from './accounts.ts';
 import { applyOperations } from './batch.ts';
 import { openHold } from './holds.ts';
-import { JANUARY, op } from './testing/examples.ts';
+import { january, op } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 import { touchedBy } from './workspace.ts';
 
 test('one batch can grant, allocate, hold and settle, each with the effect of the one before', () => {
-  const ledger = new LedgerInMemory(JANUARY);
-  const { results } = ledger.run(JANUARY, [
+  const ledger = new LedgerInMemory(january);
+  const { results } = ledger.run(january, [
     op.grant('p', 10),
     op.limit('l', 'u', 10),
     op.hold('m', 'u', 4),
@@ -20,8 +20,8 @@ test('one batch can grant, allocate, hold and settle, each with the effect of th
 });
 
 test('a batch of refusals stores them and moves nothing', () => {
-  const ledger = new LedgerInMemory(JANUARY);
-  const outcome = ledger.run(JANUARY + 1, [op.hold('m', 'u', 4), op.limit('l', 'u', 4), op.settle('x', 1)]);
+  const ledger = new LedgerInMemory(january);
+  const outcome = ledger.run(january + 1, [op.hold('m', 'u', 4), op.limit('l', 'u', 4), op.settle('x', 1)]);
   expect(outcome.results.map((result) => result.ok)).toEqual([false, false, false]);
   expect(outcome).toMatchObject({ ledger: null, users: [], transfers: [], usage: [], events: [] });
   expect(outcome.holds.map((hold) => hold.state)).toEqual(['refused', 'void']);
@@ -29,16 +29,16 @@ test('a batch of refusals stores them and moves nothing', () => {
 });
 
 test('an inconsistent state fails the whole batch', () => {
-  const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
-  const state = { ledger: newLedger(JANUARY), users: new Map(), holds, remembered: new Map() };
-  expect(() => applyOperations(state, JANUARY, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
+  const holds = new Map([['m', openHold('m', 'u', 4, january, january)]]);
+  const state = { ledger: newLedger(january), users: new Map(), holds, remembered: new Map() };
+  expect(() => applyOperations(state, january, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
 });
 
 test('an account that holds less than its open hold fails the whole batch', () => {
-  const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
-  const users = new Map([['u', { ...newUser('u', 10, JANUARY), onHold: 3 }]]);
-  const state = { ledger: newLedger(JANUARY), users, holds, remembered: new Map() };
-  expect(() => applyOperations(state, JANUARY, [op.settle('m', 4)])).toThrow('would leave holds below zero');
+  const holds = new Map([['m', openHold('m', 'u', 4, january, january)]]);
+  const users = new Map([['u', { ...newUser('u', 10, january), onHold: 3 }]]);
+  const state = { ledger: newLedger(january), users, holds, remembered: new Map() };
+  expect(() => applyOperations(state, january, [op.settle('m', 4)])).toThrow('would leave holds below zero');
 });
 
 test('touchedBy lists the rows that a batch needs', () => {

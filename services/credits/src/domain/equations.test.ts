@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { checkFigures, type TenantFigures } from './equations.ts';
-import { JANUARY, op, spend } from './testing/examples.ts';
+import { january, op, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
 
 beforeEach(() => {
-  ledger = new LedgerInMemory(JANUARY);
-  ledger.run(JANUARY, [op.grant('p', 1_000), op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
-  spend(ledger, JANUARY, 'm2', 'u', 5);
+  ledger = new LedgerInMemory(january);
+  ledger.run(january, [op.grant('p', 1_000), op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
+  spend(ledger, january, 'm2', 'u', 5);
 });
 
 function equationsOff(figures: TenantFigures): string[] {
@@ -56,8 +56,8 @@ test('an account above its limit and a figure below zero are reported', () => {
 });
 
 function restored(): LedgerInMemory {
-  const fresh = new LedgerInMemory(JANUARY);
-  fresh.run(JANUARY, [op.grant('p', 1_000), op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
-  spend(fresh, JANUARY, 'm2', 'u', 5);
+  const fresh = new LedgerInMemory(january);
+  fresh.run(january, [op.grant('p', 1_000), op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
+  spend(fresh, january, 'm2', 'u', 5);
   return fresh;
 }

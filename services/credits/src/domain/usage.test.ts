@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { dayRange, recordRange, splitRange, usageByPeriod } from './usage.ts';
 
-const NOW = Date.UTC(2026, 1, 15, 10);
+const now = Date.UTC(2026, 1, 15, 10);
 const at = (text: string): number => Date.parse(text);
 
 test('records without bounds are all records', () => {
@@ -43,7 +43,7 @@ test('a text that is not a date is refused with its parameter', () => {
     '05.01.2026',
   ]) {
     expect(recordRange({ dateFrom: text })).toMatchObject({ ok: false, param: 'date_from' });
-    expect(dayRange({ dateTo: text }, NOW)).toMatchObject({ ok: false, param: 'date_to' });
+    expect(dayRange({ dateTo: text }, now)).toMatchObject({ ok: false, param: 'date_to' });
   }
 });
 
@@ -51,35 +51,35 @@ test('from after to is refused, on one day too', () => {
   expect(recordRange({ dateFrom: '2026-01-06', dateTo: '2026-01-05' })).toMatchObject({ ok: false, param: 'date_from' });
   const sameDay = { dateFrom: '2026-01-05T12:00:00Z', dateTo: '2026-01-05T08:00:00Z' };
   expect(recordRange(sameDay).ok).toBe(false);
-  expect(dayRange(sameDay, NOW).ok).toBe(false);
+  expect(dayRange(sameDay, now).ok).toBe(false);
 });
 
 test('groups without bounds are those of the current month', () => {
-  expect(dayRange({}, NOW)).toEqual({ ok: true, from: '2026-02-01', to: '2026-02-28' });
+  expect(dayRange({}, now)).toEqual({ ok: true, from: '2026-02-01', to: '2026-02-28' });
 });
 
 test('only date_from means before today', () => {
-  expect(dayRange({ dateFrom: '2026-01-20' }, NOW)).toEqual({ ok: true, from: '2026-01-20', to: '2026-02-15' });
-  expect(dayRange({ dateFrom: '2026-02-16' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
+  expect(dayRange({ dateFrom: '2026-01-20' }, now)).toEqual({ ok: true, from: '2026-01-20', to: '2026-02-15' });
+  expect(dayRange({ dateFrom: '2026-02-16' }, now)).toMatchObject({ ok: false, param: 'date_from' });
 });
 
 test('only date_to means from the first of its month', () => {
-  expect(dayRange({ dateTo: '2025-12-24' }, NOW)).toEqual({ ok: true, from: '2025-12-01', to: '2025-12-24' });
+  expect(dayRange({ dateTo: '2025-12-24' }, now)).toEqual({ ok: true, from: '2025-12-01', to: '2025-12-24' });
 });
 
 test('the times of groups are cut to their UTC day', () => {
-  const range = dayRange({ dateFrom: '2026-01-05T23:30:00-02:00', dateTo: '2026-01-07T00:00:00Z' }, NOW);
+  const range = dayRange({ dateFrom: '2026-01-05T23:30:00-02:00', dateTo: '2026-01-07T00:00:00Z' }, now);
   expect(range).toEqual({ ok: true, from: '2026-01-06', to: '2026-01-07' });
 });
 
 test('groups of a single day are allowed', () => {
   const day = '2026-01-05';
-  expect(dayRange({ dateFrom: day, dateTo: day }, NOW)).toEqual({ ok: true, from: day, to: day });
+  expect(dayRange({ dateFrom: day, dateTo: day }, now)).toEqual({ ok: true, from: day, to: day });
 });
 
 test('groups over more than 366 days are refused, records are not', () => {
-  expect(dayRange({ dateFrom: '2024-01-01', dateTo: '2024-12-31' }, NOW)).toMatchObject({ ok: true });
-  expect(dayRange({ dateFrom: '2025-01-01', dateTo: '2026-01-02' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
+  expect(dayRange({ dateFrom: '2024-01-01', dateTo: '2024-12-31' }, now)).toMatchObject({ ok: true });
+  expect(dayRange({ dateFrom: '2025-01-01', dateTo: '2026-01-02' }, now)).toMatchObject({ ok: false, param: 'date_from' });
   expect(recordRange({ dateFrom: '2020-01-01', dateTo: '2026-01-02' })).toMatchObject({ ok: true });
 });
 

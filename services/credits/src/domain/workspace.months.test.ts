@@ -1,81 +1,81 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { FEBRUARY, JANUARY, MARCH, op, spend } from './testing/examples.ts';
+import { february, january, march, op, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
 
 beforeEach(() => {
-  ledger = new LedgerInMemory(JANUARY);
-  ledger.one(JANUARY, op.grant('purchase', 1_000));
+  ledger = new LedgerInMemory(january);
+  ledger.one(january, op.grant('purchase', 1_000));
 });
 
 test('without rollover a new month starts at the limit and the unused went back to the pool', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100));
-  spend(ledger, JANUARY, 'm1', 'u', 30);
-  expect(ledger.one(FEBRUARY, op.startMonth('u'))).toEqual({ ok: true, kind: 'start_month', started: true });
+  ledger.one(january, op.limit('l', 'u', 100));
+  spend(ledger, january, 'm1', 'u', 30);
+  expect(ledger.one(february, op.startMonth('u'))).toEqual({ ok: true, kind: 'start_month', started: true });
   expect(ledger.user('u')).toMatchObject({ balance: 100, used: 0, carried: 0 });
   expect(ledger.transfers.get('turn:u:2026-02:return')).toMatchObject({ from: 'user', to: 'pool', amount: 70 });
   expect(ledger.transfers.get('turn:u:2026-02:fill')).toMatchObject({ from: 'pool', to: 'user', amount: 100 });
 });
 
 test('with rollover the unused is carried on top of the limit', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100, true));
-  spend(ledger, JANUARY, 'm1', 'u', 30);
-  ledger.one(FEBRUARY, op.startMonth('u'));
+  ledger.one(january, op.limit('l', 'u', 100, true));
+  spend(ledger, january, 'm1', 'u', 30);
+  ledger.one(february, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 170, carried: 70 });
 });
 
 test('never more than one monthly limit is carried', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100, true));
-  ledger.one(FEBRUARY, op.startMonth('u'));
-  ledger.one(MARCH, op.startMonth('u'));
+  ledger.one(january, op.limit('l', 'u', 100, true));
+  ledger.one(february, op.startMonth('u'));
+  ledger.one(march, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 200, carried: 100 });
 });
 
 test('months without an operation count as unused', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100, true));
-  spend(ledger, JANUARY, 'm1', 'u', 70);
-  ledger.one(MARCH, op.startMonth('u'));
+  ledger.one(january, op.limit('l', 'u', 100, true));
+  spend(ledger, january, 'm1', 'u', 70);
+  ledger.one(march, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 200, carried: 100, used: 0 });
 });
 
 test('a month starts once, with any operation as its first', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100));
-  const results = ledger.run(FEBRUARY, [op.hold('m1', 'u', 1), op.startMonth('u'), op.read('u'), op.startMonth('u')]).results;
+  ledger.one(january, op.limit('l', 'u', 100));
+  const results = ledger.run(february, [op.hold('m1', 'u', 1), op.startMonth('u'), op.read('u'), op.startMonth('u')]).results;
   expect(results.map((result) => 'started' in result && result.started)).toEqual([false, false, false, false]);
   expect(ledger.user('u')).toMatchObject({ balance: 99, onHold: 1 });
 });
 
 test('the month is UTC: its last instant is the old one, its first the new', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100));
-  expect(ledger.one(FEBRUARY - 1, op.startMonth('u'))).toMatchObject({ started: false });
-  expect(ledger.one(FEBRUARY, op.startMonth('u'))).toMatchObject({ started: true });
+  ledger.one(january, op.limit('l', 'u', 100));
+  expect(ledger.one(february - 1, op.startMonth('u'))).toMatchObject({ started: false });
+  expect(ledger.one(february, op.startMonth('u'))).toMatchObject({ started: true });
 });
 
 test('a clock that is behind does not return to the month before', () => {
-  ledger.one(JANUARY, op.limit('l', 'u', 100));
-  ledger.one(FEBRUARY, op.startMonth('u'));
-  expect(ledger.one(FEBRUARY - 1, op.startMonth('u'))).toMatchObject({ started: false });
-  spend(ledger, FEBRUARY - 1, 'm1', 'u', 5);
+  ledger.one(january, op.limit('l', 'u', 100));
+  ledger.one(february, op.startMonth('u'));
+  expect(ledger.one(february - 1, op.startMonth('u'))).toMatchObject({ started: false });
+  spend(ledger, february - 1, 'm1', 'u', 5);
   expect(ledger.user('u')).toMatchObject({ used: 5 });
-  expect(ledger.usage.get('m1')?.at).toBe(FEBRUARY);
+  expect(ledger.usage.get('m1')?.at).toBe(february);
 });
 
 test('an open hold counts against the limit of the new month', () => {
-  ledger.run(JANUARY, [op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
-  ledger.one(FEBRUARY, op.startMonth('u'));
+  ledger.run(january, [op.limit('l', 'u', 100), op.hold('m1', 'u', 10)]);
+  ledger.one(february, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 90, onHold: 10, used: 0 });
 });
 
 test('a pool with fewer credits than the limit fills them all', () => {
-  ledger.run(JANUARY, [op.limit('l', 'u', 600), op.limit('l2', 'other', 300)]);
-  spend(ledger, JANUARY, 'm1', 'u', 500);
-  ledger.one(FEBRUARY, op.startMonth('u'));
+  ledger.run(january, [op.limit('l', 'u', 600), op.limit('l2', 'other', 300)]);
+  spend(ledger, january, 'm1', 'u', 500);
+  ledger.one(february, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 200, used: 0 });
   expect(ledger.ledger).toMatchObject({ pool: 0, allocated: 500, spent: 500 });
 });
 
 test('a month cannot start for a user without an account', () => {
-  const outcome = ledger.run(FEBRUARY, [op.startMonth('unknown')]);
+  const outcome = ledger.run(february, [op.startMonth('unknown')]);
   expect(outcome).toMatchObject({ results: [{ ok: true, started: false }], ledger: null, users: [] });
 });

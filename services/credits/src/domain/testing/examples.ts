@@ -2,12 +2,11 @@ import type { Operation, Refusal, Result, Usage } from '../operations.ts';
 import type { LedgerInMemory } from './ledger-in-memory.ts';
 
 /** 15 January 2026, and the two months after. */
-export const JANUARY = Date.UTC(2026, 0, 15);
-export const FEBRUARY = Date.UTC(2026, 1, 1);
-export const MARCH = Date.UTC(2026, 2, 1);
-export const DAY = 86_400_000;
+export const january = Date.UTC(2026, 0, 15);
+export const february = Date.UTC(2026, 1, 1);
+export const march = Date.UTC(2026, 2, 1);
 
-export const USAGE: Usage = {
+export const exampleUsage: Usage = {
   agentId: 'agt_1',
   agentName: 'Sales',
   conversationId: 'conv_1',
@@ -18,8 +17,8 @@ export const USAGE: Usage = {
 };
 
 export const op = {
-  hold: (id: string, userId: string, amount: number): Operation => ({ kind: 'hold', id, userId, amount, deadline: JANUARY }),
-  settle: (id: string, amount: number): Operation => ({ kind: 'settle', id, amount, usage: USAGE }),
+  hold: (id: string, userId: string, amount: number): Operation => ({ kind: 'hold', id, userId, amount, deadline: january }),
+  settle: (id: string, amount: number): Operation => ({ kind: 'settle', id, amount, usage: exampleUsage }),
   release: (id: string): Operation => ({ kind: 'release', id }),
   grant: (id: string, amount: number): Operation => ({ kind: 'grant', id, amount }),
   limit: (id: string, userId: string, monthlyLimit: number, rollover = false): Operation => ({

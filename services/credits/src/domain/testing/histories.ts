@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Settings } from '../accounts.ts';
+import { dayMs } from '../calendar.ts';
 import type { Operation, Usage } from '../operations.ts';
 
 /** Operations at one time, `later` milliseconds after the round before. */
@@ -8,10 +9,9 @@ export interface Round {
   operations: Operation[];
 }
 
-export const START = Date.UTC(2026, 0, 20);
+export const historyStart = Date.UTC(2026, 0, 20);
 
-const MINUTE = 60_000;
-const DAY = 1_440 * MINUTE;
+const minuteMs = 60_000;
 
 // Few ids and users, so that histories have many repeats, conflicts and holds of the same user.
 const userId = fc.constantFrom('usr_a', 'usr_b', 'usr_c');
@@ -35,7 +35,7 @@ const hold = fc.record({
   id: holdId,
   userId,
   amount: fc.constantFrom(0, 1, 4, 10, 25),
-  deadline: fc.constant(START + 5 * MINUTE),
+  deadline: fc.constant(historyStart + 5 * minuteMs),
 });
 const settle = fc.record({ kind: fc.constant('settle' as const), id: holdId, amount: fc.integer({ min: 0, max: 30 }), usage });
 const release = fc.record({ kind: fc.constant('release' as const), id: holdId });
@@ -83,7 +83,7 @@ function rounds(change: fc.Arbitrary<Operation>): fc.Arbitrary<Round[]> {
     { weight: 1, arbitrary: startMonth },
     { weight: 1, arbitrary: read },
   );
-  const later = fc.constantFrom(0, 1, MINUTE, 10 * MINUTE, DAY, 8 * DAY, 20 * DAY, 70 * DAY, -MINUTE);
+  const later = fc.constantFrom(0, 1, minuteMs, 10 * minuteMs, dayMs, 8 * dayMs, 20 * dayMs, 70 * dayMs, -minuteMs);
   return fc.array(fc.record({ later, operations: fc.array(operation, { minLength: 1, maxLength: 10 }) }), { minLength: 1, maxLength: 25 });
 }
 
