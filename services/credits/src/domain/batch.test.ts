@@ -29,13 +29,13 @@ test('a batch of refusals stores them and moves nothing', () => {
 });
 
 test('an inconsistent state fails the whole batch', () => {
-  const holds = new Map([['m', openHold('m', 'u', 4, january, january)]]);
+  const holds = new Map([['m', openHold({ id: 'm', userId: 'u', amount: 4, deadline: january }, january)]]);
   const state = { ledger: newLedger(january), users: new Map(), holds, remembered: new Map() };
   expect(() => applyOperations(state, january, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
 });
 
 test('an account that holds less than its open hold fails the whole batch', () => {
-  const holds = new Map([['m', openHold('m', 'u', 4, january, january)]]);
+  const holds = new Map([['m', openHold({ id: 'm', userId: 'u', amount: 4, deadline: january }, january)]]);
   const users = new Map([['u', { ...newUser('u', 10, january), onHold: 3 }]]);
   const state = { ledger: newLedger(january), users, holds, remembered: new Map() };
   expect(() => applyOperations(state, january, [op.settle('m', 4)])).toThrow('would leave holds below zero');

@@ -41,7 +41,7 @@ export function hold(work: Workspace, operation: HoldOperation): Result {
   const earlier = work.hold(operation.id);
   if (earlier !== undefined) return repeatHold(earlier, operation);
 
-  const { id, userId, amount, deadline } = operation;
+  const { id, userId, amount } = operation;
   const key = `hold:${id}`;
   replenish(work, key);
   const existing = work.user(userId);
@@ -49,14 +49,14 @@ export function hold(work: Workspace, operation: HoldOperation): Result {
   startMonth(work, user);
   const refusal = findShortage(user, work.ledger.pool, amount);
   if (refusal !== null) {
-    work.saveHold(refusedHold(id, userId, amount, deadline, refusal, work.now));
+    work.saveHold(refusedHold(operation, refusal, work.now));
     return refusal;
   }
   if (existing === undefined || user.balance < amount)
     work.transfer(key, 'fill', Math.min(work.ledger.pool, room(user) - user.balance), user);
   work.transfer(key, 'hold', amount, user);
   work.saveUser(user);
-  work.saveHold(openHold(id, userId, amount, deadline, work.now));
+  work.saveHold(openHold(operation, work.now));
   return { ok: true, kind: 'hold', amount };
 }
 
@@ -150,11 +150,11 @@ export const holdGraceMs = 60_000;
 /** The time for which an ended hold is stored. */
 export const endedHoldKeptMs = 7 * dayMs;
 
-export function openHold(id: string, userId: string, amount: number, deadline: number, now: number): Hold {
+export function openHold({ id, userId, amount, deadline }: Omit<HoldOperation, 'kind'>, now: number): Hold {
   return { id, userId, amount, deadline, state: 'open', charge: 0, settledAs: null, refusal: null, createdAt: now, endedAt: null };
 }
 
-function refusedHold(id: string, userId: string, amount: number, deadline: number, refusal: Refusal, now: number): Hold {
+function refusedHold({ id, userId, amount, deadline }: HoldOperation, refusal: Refusal, now: number): Hold {
   return { id, userId, amount, deadline, state: 'refused', charge: 0, settledAs: null, refusal, createdAt: now, endedAt: now };
 }
 
