@@ -4,7 +4,7 @@ import { createBatcher } from '@agent-service/work';
 import type { CreditsDeps } from './deps.ts';
 import { monthOf } from './domain/calendar.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
-import { type AccountOfPastMonth, listAccountsOfPastMonths, removeEndedHolds, removeOldOperations } from './store/due.ts';
+import { type AccountOfPastMonth, removeEndedHolds, removeOldOperations, selectAccountsOfPastMonths } from './store/due.ts';
 
 const everyMinute = 60_000;
 const everyHour = 3_600_000;
@@ -57,7 +57,7 @@ export function createMonthStarter({ store, ledgers, logger, now }: MonthStarter
   });
 
   return async () => {
-    const accounts = await listAccountsOfPastMonths(store.sql, monthOf(now()), after, maxAccounts);
+    const accounts = await selectAccountsOfPastMonths(store.sql, monthOf(now()), after, maxAccounts);
     after = accounts.length === maxAccounts ? accounts.at(-1) : undefined;
     const outcomes = await Promise.allSettled(accounts.map((account) => batcher.add(account)));
     const started = outcomes.filter(({ status }) => status === 'fulfilled').length;

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { dayMs } from '../src/domain/calendar.ts';
 import { holdGraceMs } from '../src/domain/holds.ts';
 import type { Operation } from '../src/domain/operations.ts';
-import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
+import { removeEndedHolds, removeOldOperations, selectAccountsOfPastMonths, selectOverdueHolds } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
 import { type Composition, compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
@@ -158,16 +158,16 @@ test('pages of due rows list each of them once, also those of one deadline, from
   await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 10_000 }]);
   for (const id of ids.toReversed()) await ledgers.commit(tenant, [{ kind: 'hold', id, userId: `usr_of_${id}`, amount: 1, deadline }]);
   const dueAt = deadline + holdGraceMs;
-  expect(await listOverdueHolds(store.sql, dueAt - 1, undefined, 2)).toEqual([]);
+  expect(await selectOverdueHolds(store.sql, dueAt - 1, undefined, 2)).toEqual([]);
   const listed: string[] = [];
-  for (let page = await listOverdueHolds(store.sql, dueAt, undefined, 2); page.length > 0; ) {
+  for (let page = await selectOverdueHolds(store.sql, dueAt, undefined, 2); page.length > 0; ) {
     listed.push(...page.map(({ holdId }) => holdId));
-    page = await listOverdueHolds(store.sql, dueAt, [deadline, tenant.organizationId, tenant.environment, listed.at(-1) ?? ''], 2);
+    page = await selectOverdueHolds(store.sql, dueAt, [deadline, tenant.organizationId, tenant.environment, listed.at(-1) ?? ''], 2);
   }
   expect(listed).toEqual(ids);
   const past = 3_000 * 12;
-  const accounts = await listAccountsOfPastMonths(store.sql, past, undefined, 1_000);
-  expect(await listAccountsOfPastMonths(store.sql, past, accounts[0], 1_000)).toEqual(accounts.slice(1));
+  const accounts = await selectAccountsOfPastMonths(store.sql, past, undefined, 1_000);
+  expect(await selectAccountsOfPastMonths(store.sql, past, accounts[0], 1_000)).toEqual(accounts.slice(1));
 });
 
 test('ended holds that another transaction has locked do not stop the removal of the others', async () => {

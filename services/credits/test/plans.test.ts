@@ -2,7 +2,7 @@ import { migrate } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Outcome, UsageRecord } from '../src/domain/state.ts';
-import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
+import { removeEndedHolds, removeOldOperations, selectAccountsOfPastMonths, selectOverdueHolds } from '../src/store/due.ts';
 import { loadState } from '../src/store/load.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { saveOutcome } from '../src/store/save.ts';
@@ -43,12 +43,12 @@ async function recordUsage(): Promise<void> {
 const steps: Record<string, () => Promise<unknown>> = {
   removeEndedHolds: () => removeEndedHolds(store.sql, now),
   removeOldOperations: () => removeOldOperations(store.sql, now),
-  listAccountsOfPastMonths: () => listAccountsOfPastMonths(store.sql, 24_300, undefined, 200),
-  listUnturnedBehind: () => listAccountsOfPastMonths(store.sql, 24_300, account, 200),
-  listOverdueHolds: () => listOverdueHolds(store.sql, now, undefined, 500),
+  selectAccountsOfPastMonths: () => selectAccountsOfPastMonths(store.sql, 24_300, undefined, 200),
+  selectAccountsOfPastMonthsBehind: () => selectAccountsOfPastMonths(store.sql, 24_300, account, 200),
+  selectOverdueHolds: () => selectOverdueHolds(store.sql, now, undefined, 500),
   verifySumsOfDay: () => store.sql(rollupStatements.sumsOfDay, ['org_1', 'live', '2026-01-02', '2026-01-03', 100]),
   recordUsage,
-  listOverdueHoldsBehind: () => listOverdueHolds(store.sql, now, [1_000_000, 'org_1', 'live', 'open_5'], 500),
+  selectOverdueHoldsBehind: () => selectOverdueHolds(store.sql, now, [1_000_000, 'org_1', 'live', 'open_5'], 500),
 };
 
 const ledger = `insert into ledgers (organization_id, environment, auto_replenish, replenish_threshold, replenish_amount, default_monthly_limit, updated_at)

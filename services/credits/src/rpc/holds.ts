@@ -5,7 +5,7 @@ import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledgers.ts';
-import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
+import { selectOverdueHolds } from '../store/due.ts';
 import { requireSuccess } from './balances.ts';
 
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */

@@ -84,9 +84,12 @@ const aggregatePeriods =
     };
   };
 
+/** The sort key of the last group on the page before. Only `aggregateUsers` and `aggregateAgents` make these cursors. */
+const rankedAfterOf = (after: AggregateOptions['after']) => (after.length > 0 ? (after as unknown as RankedAfter) : undefined);
+
 /** The users of the range, by credits used. */
 const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => {
-  const ranking = await rankUsage(sql, scope, 'user_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
+  const ranking = await rankUsage(sql, scope, 'user_id', days, limit, rankedAfterOf(after));
   const page = ranking.rows.slice(0, limit);
   const ids = page.map(({ id }) => id);
   const [models, agents, times] = await Promise.all([
@@ -113,7 +116,7 @@ const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => 
 
 /** The agents of the range, by credits used. A deleted agent keeps its name. */
 const aggregateAgents: Aggregate = async (sql, { scope, days, limit, after }) => {
-  const ranking = await rankUsage(sql, scope, 'agent_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
+  const ranking = await rankUsage(sql, scope, 'agent_id', days, limit, rankedAfterOf(after));
   const page = ranking.rows.slice(0, limit);
   const ids = page.map(({ id }) => id);
   const [models, users, names] = await Promise.all([

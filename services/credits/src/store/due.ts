@@ -47,7 +47,12 @@ interface OverdueHoldRow {
 }
 
 /** Open holds of all tenants whose deadline and grace time have passed, oldest deadline first. */
-export async function listOverdueHolds(sql: Sql, now: number, after: Page['after'] | undefined, limit: number): Promise<OverdueHoldRow[]> {
+export async function selectOverdueHolds(
+  sql: Sql,
+  now: number,
+  after: Page['after'] | undefined,
+  limit: number,
+): Promise<OverdueHoldRow[]> {
   const rows = await sql<Omit<OverdueHoldRow, 'deadlineMs'> & { deadlineMs: string }>(
     after ? dueStatements.nextOverdueHolds : dueStatements.overdueHolds,
     [now - holdGraceMs, limit, ...(after ?? [])],
@@ -61,7 +66,7 @@ export interface AccountOfPastMonth extends Tenant {
 }
 
 /** Accounts without an operation since an earlier month, in a fixed order. `after` is the last account of the page before. */
-export function listAccountsOfPastMonths(
+export function selectAccountsOfPastMonths(
   sql: Sql,
   month: Month,
   after: AccountOfPastMonth | undefined,
