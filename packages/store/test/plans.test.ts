@@ -2,7 +2,7 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweepIdempotency } from '../src/idempotency.ts';
 import { deadLettersTable, idempotencyTable, migrate, migration, outboxTable } from '../src/index.ts';
-import { claimMessages, holdMessages, removeMessages, setMessageAside } from '../src/outbox/relay-store.ts';
+import { claimMessages, extendClaims, releaseClaims, removeMessages, setMessageAside } from '../src/outbox/relay-store.ts';
 
 const rows = 25_000;
 const schema = 'plans';
@@ -19,7 +19,8 @@ const steps: Record<string, () => Promise<unknown>> = {
   claimAny: () => claimMessages(store.sql, { ...limits, tenants: { after: '', except: [] } }),
   claimAnyExcept: () => claimMessages(store.sql, { ...limits, tenants: { after: '', except: ['busy'] } }),
   claimOne: () => claimMessages(store.sql, { ...limits, tenants: { only: 'org_7' } }),
-  holdMessages: () => holdMessages(store.sql, ids, 0),
+  extendClaims: () => extendClaims(store.sql, ids, 1_000),
+  releaseClaims: () => releaseClaims(store.sql, ids),
   removeMessages: () => removeMessages(store.sql, ids.slice(0, 100)),
   setMessageAside: () => setMessageAside(store.sql, ids.at(-1) ?? '', 1, 'refused'),
 };

@@ -4,7 +4,7 @@ import { createBackoff, runBatch } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../sql.ts';
 import type { OutboxMessage } from './outbox.ts';
-import { type ClaimedMessage, holdMessages, postponeMessage, removeMessages, setMessageAside } from './relay-store.ts';
+import { type ClaimedMessage, extendClaims, postponeMessage, removeMessages, setMessageAside } from './relay-store.ts';
 
 /** After so many unclear refusals in a row the receiver is assumed to be at fault, and not each message. */
 const unclearInARow = 16;
@@ -54,7 +54,7 @@ export async function deliverBatch<Payload>(
       await removeMessages(deps.sql, idsOf(batch));
       delivered += batch.length;
       unclear = 0;
-      await holdMessages(deps.sql, idsOf(further()), deps.claimMs);
+      await extendClaims(deps.sql, idsOf(further()), deps.claimMs);
       return 'done';
     }
     const isReceiverAway = refusal.fault === 'receiver' || deps.stopping.aborted;
@@ -64,7 +64,7 @@ export async function deliverBatch<Payload>(
       stopped = { cause: refusal.cause, left };
       return 'stop';
     }
-    await holdMessages(deps.sql, idsOf([...left, ...further()]), deps.claimMs);
+    await extendClaims(deps.sql, idsOf([...left, ...further()]), deps.claimMs);
     return 'halve';
   });
   return { rest: [...(stopped?.left ?? []), ...pending], delivered, ...(stopped && { cause: stopped.cause }) };

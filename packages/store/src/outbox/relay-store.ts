@@ -86,10 +86,16 @@ export async function removeMessages(sql: Sql, ids: readonly string[]): Promise<
   await sql('delete from outbox where id = any($1)', [ids]);
 }
 
-/** Keeps the messages claimed for so long from now; 0 releases them. */
-export async function holdMessages(sql: Sql, ids: readonly string[], ms: number): Promise<void> {
+/** Lets the claims on the messages end so long from now, so that no other relay claims them before. */
+export async function extendClaims(sql: Sql, ids: readonly string[], ms: number): Promise<void> {
   if (ids.length === 0) return;
   await sql("update outbox set claimed_until = now() + $2::float8 * interval '1 millisecond' where id = any($1)", [ids, ms]);
+}
+
+/** Ends the claims on the messages, so that every relay may claim them at once. */
+export async function releaseClaims(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql('update outbox set claimed_until = now() where id = any($1)', [ids]);
 }
 
 /** Counts an attempt of a message that was refused alone, and postpones the next one. */

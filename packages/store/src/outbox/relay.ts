@@ -4,7 +4,7 @@ import type { Store } from '../store.ts';
 import { startSweep } from '../sweep.ts';
 import type { OutboxMessage } from './outbox.ts';
 import { createReceiverState, type Delivery, type DeliveryDeps, deliverBatch, faultOf, idsOf } from './relay-delivery.ts';
-import { type ClaimedMessage, type ClaimOptions, claimMessages, holdMessages } from './relay-store.ts';
+import { type ClaimedMessage, type ClaimOptions, claimMessages, extendClaims, releaseClaims } from './relay-store.ts';
 
 /** A quarter of the largest gRPC message, because a payload may grow when it is encoded. */
 const batchBytes = 2 * 1024 * 1024;
@@ -108,17 +108,19 @@ class OutboxRelay<Payload> {
   /** Delivers each message alone, so that one that has failed before fails no batch. */
   async #deliverRetried(retried: Batch<Payload>): Promise<void> {
     for (let start = 0; start < retried.length && !this.#process.stopping.aborted; start += retriedAtOnce) {
-      await holdMessages(this.#deps.sql, idsOf(retried.slice(start)), this.#deps.claimMs);
+      await extendClaims(this.#deps.sql, idsOf(retried.slice(start)), this.#deps.claimMs);
       const deliveries = await Promise.all(
         retried.slice(start, start + retriedAtOnce).map((message) => deliverBatch(this.#deps, [message])),
       );
-      await holdMessages(this.#deps.sql, idsOf(deliveries.flatMap(({ rest }) => rest)), 0);
+      await releaseClaims(this.#deps.sql, idsOf(deliveries.flatMap(({ rest }) => rest)));
     }
   }
 
   /** A message that failed alone stays claimed for longer than the next pause, so that the messages behind it are delivered first. */
   async #returnMessages(messages: Batch<Payload>, pauseMs: number): Promise<void> {
-    await holdMessages(this.#deps.sql, idsOf(messages), messages.length === 1 ? 2 * pauseMs : 0);
+    const ids = idsOf(messages);
+    if (messages.length === 1) await extendClaims(this.#deps.sql, ids, 2 * pauseMs);
+    else await releaseClaims(this.#deps.sql, ids);
   }
 
   #claim(tenants: ClaimOptions['tenants'], maxMessages: number) {
@@ -140,7 +142,7 @@ class OutboxRelay<Payload> {
     const isReceiverAway = whole.cause !== undefined && faultOf(whole.cause) === 'receiver';
     const tenants = [...Map.groupBy(whole.rest, (message) => message.organizationId).values()];
     if (!isReceiverAway || tenants.length < 2 || this.#process.stopping.aborted) return whole;
-    await holdMessages(this.#deps.sql, idsOf(whole.rest), this.#deps.claimMs);
+    await extendClaims(this.#deps.sql, idsOf(whole.rest), this.#deps.claimMs);
     const parts = await Promise.all(partition(tenants).map((part) => deliverBatch(this.#deps, part.flat())));
     const delivered = whole.delivered + sum(parts.map((part) => part.delivered));
     const failed = parts.filter((part) => part.cause !== undefined);
@@ -153,7 +155,7 @@ class OutboxRelay<Payload> {
   async #isolate(messages: Batch<Payload>): Promise<Batch<Payload>> {
     const tenants = [...Map.groupBy(messages, (message) => message.organizationId).entries()];
     if (tenants.length === 1) return this.#openLane(tenants[0]?.[0] ?? '', messages);
-    await holdMessages(this.#deps.sql, idsOf(messages), this.#deps.claimMs);
+    await extendClaims(this.#deps.sql, idsOf(messages), this.#deps.claimMs);
     const left = tenants.map(async ([organizationId, own]) => {
       const { rest } = await deliverBatch(this.#deps, own);
       return rest.length > 0 ? this.#openLane(organizationId, rest) : [];
