@@ -3,7 +3,16 @@ import type { Sql } from '../sql.ts';
 import type { Store } from '../store.ts';
 import { startSweep } from '../sweep.ts';
 import { type Cipher, createCipher, type EncryptionConfig, sealingVersion } from './cipher.ts';
-import { isColumn, replaceSealed, rowsUnder, type SealedColumn, type SealedField, type SealedRow, stockOf } from './sealed-fields.ts';
+import {
+  countVersions,
+  isColumn,
+  replaceSealed,
+  rowsUnder,
+  type SealedColumn,
+  type SealedField,
+  type SealedRow,
+  type VersionCount,
+} from './sealed-fields.ts';
 
 const everyMs = 60_000;
 const rowsAtOnce = 100;
@@ -25,17 +34,14 @@ export async function openCipher(
   return rotation.cipher;
 }
 
-interface Stock {
+interface FieldVersionCount extends VersionCount {
   readonly field: SealedField;
-  /** Undefined if the stored text names none. */
-  readonly version: number | undefined;
-  readonly values: number;
 }
 
 interface Rotation {
   readonly cipher: Cipher;
   /** Counts the values under each key, and selects the key that seals. */
-  inspect(): Promise<readonly Stock[]>;
+  inspect(): Promise<readonly FieldVersionCount[]>;
   /** Seals values under older keys again and reports. */
   rotate(): Promise<void>;
 }
@@ -54,25 +60,26 @@ export function createRotation(
   let sealing = newest;
   const cipher = createCipher(keys, () => sealing);
 
-  async function inspect(): Promise<readonly Stock[]> {
-    const stock: Stock[] = [];
-    for (const field of fields) stock.push(...(await stockOf(sql, field, newest)).map((version) => ({ field, ...version })));
-    const stored = stock.flatMap(({ version }) => version ?? []);
+  async function inspect(): Promise<readonly FieldVersionCount[]> {
+    const counts: FieldVersionCount[] = [];
+    for (const field of fields) counts.push(...(await countVersions(sql, field, newest)).map((count) => ({ field, ...count })));
+    const stored = counts.flatMap(({ version }) => version ?? []);
     sealing = sealingVersion({ configured, stored, isSettled: now() >= settlesAt });
-    return stock;
+    return counts;
   }
 
-  const isOlder = ({ version }: Stock) => version !== undefined && version < newest;
+  const isOlder = ({ version }: FieldVersionCount) => version !== undefined && version < newest;
 
-  async function walk({ field, version }: Stock): Promise<Walked> {
+  /** Seals the values of a field under an older version again, and tests the key of another version. */
+  async function resealField({ field, version }: FieldVersionCount): Promise<Resealing> {
     if (version === undefined || !keys.has(version) || !isColumn(field)) return { resealed: 0, unopened: 0 };
-    const where = { sql, cipher, field, version };
-    return await (version < sealing ? resealVersion(where, process.stopping) : sampleVersion(where));
+    const values = { sql, cipher, field, version };
+    return await (version < sealing ? resealVersion(values, process.stopping) : sampleVersion(values));
   }
 
-  function findingOf({ field, version, values }: Stock, walked: Walked | undefined): Finding {
+  function reportOf({ field, version, values }: FieldVersionCount, resealing: Resealing | undefined): VersionReport {
     const isKnown = version !== undefined && keys.has(version);
-    const { unopened, cause } = isKnown ? { unopened: 0, ...walked } : { unopened: values, cause: undefined };
+    const { unopened, cause } = isKnown ? { unopened: 0, ...resealing } : { unopened: values, cause: undefined };
     const older = isKnown && version < newest ? Math.max(0, values - unopened) : 0;
     return { field: field.name, version, older, unopened, cause };
   }
@@ -82,28 +89,30 @@ export function createRotation(
     inspect,
     async rotate() {
       const before = await inspect();
-      const walks = new Map<string, Walked>();
-      for (const stock of before) walks.set(keyOf(stock), await walk(stock));
-      const resealed = [...walks.values()].reduce((total, walked) => total + walked.resealed, 0);
+      const resealings = new Map<string, Resealing>();
+      for (const count of before) resealings.set(keyOf(count), await resealField(count));
+      const resealed = sum([...resealings.values()].map((resealing) => resealing.resealed));
       // Another replica may have sealed other values in the meantime.
       const after = before.some(isOlder) ? await inspect() : before;
-      // A walk that was aborted has no result.
+      // A resealing that was aborted has no result.
       if (process.stopping.aborted) return;
-      report({ findings: after.map((stock) => findingOf(stock, walks.get(keyOf(stock)))), sealing, resealed });
+      report({ versions: after.map((count) => reportOf(count, resealings.get(keyOf(count)))), sealing, resealed });
     },
   };
 }
 
-const keyOf = ({ field, version }: Stock) => `${field.name} ${version}`;
+const keyOf = ({ field, version }: FieldVersionCount) => `${field.name} ${version}`;
 
-interface Walk {
+/** The values of a column under one version. */
+interface VersionValues {
   readonly sql: Sql;
   readonly cipher: Cipher;
   readonly field: SealedColumn;
   readonly version: number;
 }
 
-interface Walked {
+/** The outcome of an attempt to seal values again. */
+interface Resealing {
   readonly resealed: number;
   /** Values that could not be opened; `cause` is of the last one. */
   readonly unopened: number;
@@ -111,28 +120,28 @@ interface Walked {
 }
 
 /** Seals the column's values under this version again, in bounded steps, each value by its own statement. */
-async function resealVersion({ sql, cipher, field, version }: Walk, stopping: AbortSignal): Promise<Walked> {
-  let walked: Walked = { resealed: 0, unopened: 0 };
+async function resealVersion({ sql, cipher, field, version }: VersionValues, stopping: AbortSignal): Promise<Resealing> {
+  let resealing: Resealing = { resealed: 0, unopened: 0 };
   let after: readonly string[] = [];
   while (!stopping.aborted) {
     const rows = await rowsUnder(sql, field, { version, after, limit: rowsAtOnce });
-    for (const row of rows) walked = await resealRow({ sql, cipher, field, version }, row, walked);
+    for (const row of rows) resealing = await resealRow({ sql, cipher, field, version }, row, resealing);
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsAtOnce) break;
     after = last.key;
   }
-  return walked;
+  return resealing;
 }
 
-async function resealRow({ sql, cipher, field }: Walk, row: SealedRow, walked: Walked): Promise<Walked> {
+async function resealRow({ sql, cipher, field }: VersionValues, row: SealedRow, before: Resealing): Promise<Resealing> {
   const { clear, cause } = open(cipher, row);
-  if (clear === undefined) return { ...walked, unopened: walked.unopened + 1, cause };
+  if (clear === undefined) return { ...before, unopened: before.unopened + 1, cause };
   const isOurs = await replaceSealed(sql, field, row, cipher.encrypt(clear, row.context));
-  return { ...walked, resealed: walked.resealed + (isOurs ? 1 : 0) };
+  return { ...before, resealed: before.resealed + (isOurs ? 1 : 0) };
 }
 
 /** Opens one of the values to test the key: a wrong key opens none. */
-async function sampleVersion({ sql, cipher, field, version }: Walk): Promise<Walked> {
+async function sampleVersion({ sql, cipher, field, version }: VersionValues): Promise<Resealing> {
   const [row] = await rowsUnder(sql, field, { version, after: [], limit: 1 });
   const { clear, cause } = row ? open(cipher, row) : { clear: '', cause: undefined };
   return clear === undefined ? { resealed: 0, unopened: 1, cause } : { resealed: 0, unopened: 0 };
@@ -147,7 +156,7 @@ function open(cipher: Cipher, { sealed, context }: SealedRow): { clear?: string;
 }
 
 /** The values under one version in one field. */
-interface Finding {
+interface VersionReport {
   readonly field: string;
   /** Undefined if the stored text names none. */
   readonly version: number | undefined;
@@ -159,7 +168,7 @@ interface Finding {
 }
 
 interface RotationResult {
-  readonly findings: readonly Finding[];
+  readonly versions: readonly VersionReport[];
   /** The version that seals. */
   readonly sealing: number;
   readonly resealed: number;
@@ -183,17 +192,17 @@ function createKeyReport(
   let isDone = false;
   let resealed = 0;
 
-  function measure(findings: readonly Finding[]): void {
+  function measure(versions: readonly VersionReport[]): void {
     for (const field of fields) {
-      const here = findings.filter((finding) => finding.field === field);
-      older.set({ place: field }, sum(here.map((finding) => finding.older)));
-      unopened.set({ place: field }, sum(here.map((finding) => finding.unopened)));
+      const ofField = versions.filter((version) => version.field === field);
+      older.set({ place: field }, sum(ofField.map((version) => version.older)));
+      unopened.set({ place: field }, sum(ofField.map((version) => version.unopened)));
     }
   }
 
-  function logUnopened(findings: readonly Finding[]): void {
+  function logUnopened(versions: readonly VersionReport[]): void {
     const now = new Map<string, number>();
-    for (const { field, version = 'none', unopened: values, cause } of findings) {
+    for (const { field, version = 'none', unopened: values, cause } of versions) {
       if (values === 0) continue;
       now.set(`${field} ${version}`, values);
       if (logged.get(`${field} ${version}`) !== values)
@@ -209,12 +218,12 @@ function createKeyReport(
     logged = now;
   }
 
-  return ({ findings, sealing, resealed: more }) => {
-    measure(findings);
-    logUnopened(findings);
+  return ({ versions, sealing, resealed: more }) => {
+    measure(versions);
+    logUnopened(versions);
     resealed += more;
     const wasDone = isDone;
-    isDone = sealing === newest && unused.length > 0 && findings.every((finding) => finding.older === 0);
+    isDone = sealing === newest && unused.length > 0 && versions.every((version) => version.older === 0);
     if (isDone && !wasDone) logger.info({ event: 'encryption_keys_unused', setting: settingName, versions: unused, sealing, resealed });
   };
 }

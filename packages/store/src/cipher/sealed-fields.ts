@@ -42,15 +42,16 @@ export function keyVersionIndex({ name, table, value, key = [] }: SealedField & 
   return `create index ${name.replaceAll('.', '_')}_key_version_index on ${table} (${columns}) where ${value} <> '';`;
 }
 
-interface VersionStock {
+/** How many values of a field are under one version of the keys. */
+export interface VersionCount {
   /** Undefined if the stored text names none. */
   readonly version: number | undefined;
   /** The number of values under this version; 0 for the newest version, whose values are not counted. */
   readonly values: number;
 }
 
-/** Returns the versions in use, each found by one step along the index. */
-export async function stockOf(sql: Sql, { table, value }: SealedField, newest: number): Promise<VersionStock[]> {
+/** Counts the values of a field under each version in use, each found by one step along the index. */
+export async function countVersions(sql: Sql, { table, value }: SealedField, newest: number): Promise<VersionCount[]> {
   const version = versionIn(value);
   const rows = await sql<{ version: string; values: string }>(
     `with recursive found as (
