@@ -14,7 +14,7 @@ export interface ChangeLimiter {
   run<T>(call: ChangeCall, change: () => Promise<T>): Promise<T>;
 }
 
-/** More than one credential may send in two minutes that meet (120 writes each). A change takes a few ms. */
+/** More than the writes that one credential may send in two consecutive minutes (120 each). A change takes a few ms. */
 const maxWaiting = 250;
 
 export function createChangeLimiter(connections: number): ChangeLimiter {

@@ -35,8 +35,8 @@ export const once = <Response extends object>(
   );
 
 /**
- * Runs a change in one transaction, in the lane of the organization that it is of: a call of the portal names none. One that ends after its
- * caller's deadline is rolled back.
+ * Runs a change in one transaction, in the lane of the principal's organization. The principal is a parameter because a call of the portal
+ * carries none. A change that ends after its caller's deadline is rolled back.
  */
 export function runChange<T>(
   store: Store,

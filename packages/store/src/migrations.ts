@@ -8,7 +8,7 @@ import { primaryUrl } from './servers/primary.ts';
 export interface NamedMigration {
   readonly name: string;
   readonly class: Constructor<Migration>;
-  /** Those of the step, for checks. */
+  /** The SQL statements of the step, which checks read. */
   readonly statements: readonly string[];
   /** Allows the step to drop what no process of the release before uses any more, and says why nothing does. */
   readonly contracts?: string;

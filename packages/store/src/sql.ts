@@ -113,7 +113,7 @@ interface DriverFailure {
 const temporaryCodes = /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03|25P04)$/;
 /** Failures of sockets and of name servers, as EAI_AGAIN where no name server answers. */
 const temporarySystemCodes = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EAI_FAIL|E(HOST|NET)(UNREACH|DOWN))$/;
-/** `timeout expired` is what a client says that is not of a pool, as while the primary is searched. */
+/** A client outside of a pool, as in the search for the primary, reports `timeout expired`. */
 const temporaryMessages =
   /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Client has encountered a connection error|Query read timeout/;
 
@@ -121,7 +121,7 @@ function failureOf(cause: unknown): DriverFailure {
   return typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
 }
 
-/** That of the driver, which `translateFailure` may have made the cause of another. */
+/** The driver's failure, which `translateFailure` may have wrapped. */
 const driverFailureOf = (cause: unknown): DriverFailure => failureOf(cause instanceof ServiceError ? cause.cause : cause);
 
 /** Turns failures of an unreachable or overloaded database into `unavailable`; returns every other cause unchanged. */

@@ -61,9 +61,9 @@ interface Lane<Item, Result> {
   /** Set where the lane is one tenant's. */
   readonly tenant: string | undefined;
   queue: Entry<Item, Result>[];
-  /** Batches under way, with those that wait for a permit. */
+  /** Batches under way, including those that wait for a permit. */
   out: number;
-  /** Those of them that have not taken their items yet. */
+  /** Batches under way that have not taken their items yet. */
   starting: number;
 }
 

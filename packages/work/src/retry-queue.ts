@@ -17,7 +17,7 @@ export interface RetryQueueOptions<Item> {
 
 interface TenantWork {
   items: number;
-  /** Those that a sweep added. */
+  /** The items that a sweep added. */
   swept: number;
   /** When an item was last done, or the first one added, by the monotonic clock. */
   progressAt: number;

@@ -3,7 +3,7 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 const defaultForMs = 5_000;
 const maxSlowTenants = 10_000;
 
-/** The circuit breaker of a process: the names of the tenants whose work timed out in the last seconds. */
+/** The tenants whose work timed out in the last seconds. The batchers of a process share them. */
 export interface SlowTenants {
   has(name: string): boolean;
   /** For the next seconds the tenant's batches contain no other tenant's items. */

@@ -71,7 +71,10 @@ const tooMuch = () =>
     'The data source sent too much that is no result of a query, such as the description of its tables. An account that may read fewer tables gets less.',
   );
 
-/** Not left out: then the driver would send the server the password of the service's environment (PGPASSWORD) or home folder. */
+/**
+ * An explicit empty password: without one the driver would send the server the service's PGPASSWORD or the password of its
+ * `~/.pgpass`.
+ */
 const noPassword = () => '';
 
 /** The client for every connection to the database of an organization. */

@@ -39,8 +39,8 @@ function checkGrant(amount: number): number {
 }
 
 /**
- * No further step begins after this time; the caller continues with the cursor. For a command of the release before, another replica begins the
- * same after a second.
+ * No further step begins after this time; the caller continues with the cursor. Below a second, because the command line of the previous
+ * release sends a slower call to another replica as well.
  */
 const callLimitMs = 700;
 

@@ -46,7 +46,7 @@ function partsOf(before: ReadonlyMap<string, unknown>, { ledger, users, transfer
   return parts;
 }
 
-/** One of the writes that are put together to a statement. */
+/** One of the writes that a statement is composed of. */
 interface PartKind {
   readonly name: string;
   readonly parameters: number;

@@ -4,7 +4,7 @@ import type { Sql } from '@agent-service/store';
 /** Gives the reads of usage of one call their statements. */
 export type UsageSql = (call: Pick<Call, 'principal' | 'signal'>) => Sql;
 
-/** Those of all reads that one key may send in a minute: 600, of four statements each. */
+/** The statements of all reads that one key may send in a minute: 600 reads of four statements. */
 const maxWaiting = 2_400;
 
 /**
