@@ -4,7 +4,7 @@ import { inexactNumber, maxChangedRows } from './change.ts';
 import { DataFailure } from './failure.ts';
 import { describeTable as describe, describeMissing, describeTables, isExact } from './results.ts';
 
-export interface ToolAnswer {
+export interface ToolResult {
   /** For the model. */
   readonly text: string;
   /** Why there is no result; the text says the same. */
@@ -14,8 +14,8 @@ export interface ToolAnswer {
 
 /** A tool of a model over one agent's data. Models get no connection. */
 export interface DataTool extends ToolDefinition {
-  /** A mistake of the model or a failure of the data source is part of the answer and not thrown. Throws when cancelled. */
-  run(input: unknown, options?: QueryOptions): Promise<ToolAnswer>;
+  /** A mistake of the model or a failure of the data source is part of the result and not thrown. Throws when cancelled. */
+  run(input: unknown, options?: QueryOptions): Promise<ToolResult>;
 }
 
 /** The properties of a tool that are the same for all tenants. */
@@ -28,7 +28,7 @@ export interface ToolDefinition {
 }
 
 interface Kind extends ToolDefinition {
-  over(data: BusinessData, raw: unknown, options: QueryOptions | undefined): Promise<ToolAnswer>;
+  over(data: BusinessData, raw: unknown, options: QueryOptions | undefined): Promise<ToolResult>;
 }
 
 interface Definition<Input> {
@@ -36,7 +36,7 @@ interface Definition<Input> {
   readonly description: string;
   readonly input: z.ZodType<Input>;
   readonly writes?: boolean;
-  run(data: BusinessData, input: Input, options: QueryOptions | undefined): Promise<ToolAnswer>;
+  run(data: BusinessData, input: Input, options: QueryOptions | undefined): Promise<ToolResult>;
 }
 
 function tool<Input>({ name, description, input, writes = false, run }: Definition<Input>): Kind {
@@ -58,12 +58,12 @@ function tool<Input>({ name, description, input, writes = false, run }: Definiti
   };
 }
 
-export const refused = (text: string): ToolAnswer => ({ text, failure: new DataFailure('refused', text) });
+export const refused = (text: string): ToolResult => ({ text, failure: new DataFailure('refused', text) });
 
-export const invalidInput = (tool: string, error: z.ZodError): ToolAnswer =>
+export const invalidInput = (tool: string, error: z.ZodError): ToolResult =>
   refused(`The input of ${tool} is not valid: ${z.prettifyError(error)}`);
 
-const toAnswer = (result: QueryResult): ToolAnswer => ({ text: result.text, result });
+const toResult = (result: QueryResult): ToolResult => ({ text: result.text, result });
 
 const listTables = tool({
   name: 'list_tables',
@@ -89,7 +89,7 @@ const query = tool({
   name: 'query',
   description: 'Runs one PostgreSQL SELECT over the tables that can be read and returns its first rows. Aggregate in SQL where possible.',
   input: z.object({ sql: z.string().min(1).max(16_000).describe('Exactly one SELECT statement.') }),
-  run: async (data, { sql }, options) => toAnswer(await data.query(sql, options)),
+  run: async (data, { sql }, options) => toResult(await data.query(sql, options)),
 });
 
 const exactness = 'Numbers of more than 15 digits are written as strings, all digits in quotes: {"id": "9007199254740993"}.';
@@ -111,7 +111,7 @@ const change = tool({
       .min(1)
       .max(maxChangedRows),
   }),
-  run: async (data, request, options) => toAnswer(await data.change(request, options)),
+  run: async (data, request, options) => toResult(await data.change(request, options)),
 });
 
 const kinds: readonly Kind[] = [listTables, describeTable, query, change];

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { isExact } from '../src/results.ts';
-import { createTools, type DataTool, type ToolAnswer } from '../src/tools.ts';
+import { createTools, type DataTool, type ToolResult } from '../src/tools.ts';
 import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 /** Calls the tool with JSON as a model writes it. */
-const callTool = (json: string): Promise<ToolAnswer> => tool.run(JSON.parse(json));
+const callTool = (json: string): Promise<ToolResult> => tool.run(JSON.parse(json));
 const of = (operation: string, row: string) => `{"table":"events","operation":"${operation}","rows":[${row}]}`;
 const stored = async () =>
   (await administrator.query('select id::text, big::text, amount::text, many::text, facts::text from events')).rows;

@@ -18,11 +18,13 @@ export interface AttemptKey {
 }
 
 export type BegunAnswer = NonNullable<Awaited<ReturnType<Agents['beginAnswer']>>['results'][number]['begun']>;
-type Completion = ItemOf<'completeAnswer'> & AttemptOf;
-type Failure = ItemOf<'failAnswer'> & AttemptOf;
+type Completion = End<'completeAnswer'>;
+type Failure = End<'failAnswer'>;
+/** An item of the call with the key of its attempt, which the contract names `answer`. */
+type End<Method extends 'completeAnswer' | 'failAnswer'> = Omit<ItemOf<Method>, 'answer'> & AttemptOf;
 
 interface AttemptOf {
-  answer: AttemptKey;
+  readonly key: AttemptKey;
 }
 
 /** The processes of an answer that runs apart: `alone` has its own process, `shared` shares it with answers that have lost one lease. */
@@ -76,11 +78,11 @@ export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOp
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
   });
   const completes = batched<Completion, void>(maxEndsPerCall, ofAttempt, async (items) => {
-    const { results } = await agents.completeAnswer({ items: [...items] });
+    const { results } = await agents.completeAnswer({ items: items.map(endItem) });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
   const fails = batched<Failure, void>(maxEndsPerCall, ofAttempt, async (items) => {
-    const { results } = await agents.failAnswer({ items: [...items] });
+    const { results } = await agents.failAnswer({ items: items.map(endItem) });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
   const returns = batched<AttemptKey, void>(maxReturnsPerCall, ofAnswer, async (keys) => {
@@ -108,7 +110,8 @@ export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOp
 }
 
 const ofAnswer = ({ answer }: { answer: AnswerKey }) => answer;
-const ofAttempt = ({ answer }: AttemptOf) => answer.answer;
+const ofAttempt = ({ key }: AttemptOf) => key.answer;
+const endItem = <Item extends AttemptOf>({ key, ...item }: Item) => ({ ...item, answer: key });
 
 /** A call carries the items of one tenant, so that a slow tenant delays no other. */
 function batched<Item, Result>(

@@ -9,7 +9,7 @@ import type { AnswerTools, ToolsOptions } from './tools/answer-tools.ts';
 /** Dependencies of the jobs that run answers. */
 export interface WorkerDeps {
   readonly answers: AnswersApi;
-  readonly inFlight: InFlightAnswers;
+  readonly inFlightAnswers: InFlightAnswers;
   readonly models: Models;
   /** The tools of an attempt over its organization's data. */
   readonly toolsOf: (options: ToolsOptions) => AnswerTools;

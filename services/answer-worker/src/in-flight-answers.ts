@@ -34,39 +34,39 @@ export interface InFlightAnswer {
 export interface InFlightAnswers {
   readonly size: number;
   add(key: AttemptKey, deadlineMs: number): InFlightAnswer;
-  remove(answer: InFlightAnswer): void;
+  remove(inFlight: InFlightAnswer): void;
   attempts(): AttemptKey[];
   /** Has no effect where this process does not work on the attempt. */
   interrupt(id: string, attempt: number, why: Interruption): void;
 }
 
 export function createInFlightAnswers(now: () => number): InFlightAnswers {
-  const answers = new Map<string, { answer: InFlightAnswer; timer: NodeJS.Timeout }>();
+  const answers = new Map<string, { inFlight: InFlightAnswer; timer: NodeJS.Timeout }>();
   return {
     get size() {
       return answers.size;
     },
     add(key, deadlineMs) {
-      const answer = createInFlightAnswer(key);
+      const inFlight = createInFlightAnswer(key);
       const older = answers.get(key.answer.answerId);
       // The new attempt supersedes one that this process still works on.
-      older?.answer.interrupt('lost');
+      older?.inFlight.interrupt('lost');
       clearTimeout(older?.timer);
       const leftMs = timerMs(deadlineMs - now());
-      answers.set(key.answer.answerId, { answer, timer: setTimeout(() => answer.interrupt('deadline'), leftMs) });
-      return answer;
+      answers.set(key.answer.answerId, { inFlight, timer: setTimeout(() => inFlight.interrupt('deadline'), leftMs) });
+      return inFlight;
     },
-    remove(answer) {
-      const { answerId } = answer.key.answer;
+    remove(inFlight) {
+      const { answerId } = inFlight.key.answer;
       const entry = answers.get(answerId);
-      if (entry?.answer !== answer) return;
+      if (entry?.inFlight !== inFlight) return;
       clearTimeout(entry.timer);
       answers.delete(answerId);
     },
-    attempts: () => Array.from(answers.values(), ({ answer }) => answer.key),
+    attempts: () => Array.from(answers.values(), ({ inFlight }) => inFlight.key),
     interrupt(id, attempt, why) {
-      const answer = answers.get(id)?.answer;
-      if (answer?.key.attempt === attempt) answer.interrupt(why);
+      const inFlight = answers.get(id)?.inFlight;
+      if (inFlight?.key.attempt === attempt) inFlight.interrupt(why);
     },
   };
 }
@@ -92,7 +92,7 @@ const retryMs = 1_000;
 const chunkSize = 1_000;
 
 interface LeaseDeps {
-  readonly inFlight: InFlightAnswers;
+  readonly inFlightAnswers: InFlightAnswers;
   readonly answers: AnswersApi;
   readonly meters: Meters;
 }
@@ -101,20 +101,20 @@ interface LeaseDeps {
  * Renews the leases of all answers in flight with one timer. An answer continues while its lease cannot be renewed, and agents decides
  * whether to accept its result. Stops after everything that works on answers.
  */
-export function startLeases(process: ProcessContext, { inFlight, answers, meters }: LeaseDeps, everyMs: number): void {
+export function startLeases(process: ProcessContext, { inFlightAnswers, answers, meters }: LeaseDeps, everyMs: number): void {
   const stop = new AbortController();
   let isFailing = false;
 
   async function renew(chunk: AttemptKey[]): Promise<void> {
-    for (const { answer, attempt } of await answers.renew(chunk)) inFlight.interrupt(answer.answerId, attempt, 'lost');
+    for (const { answer, attempt } of await answers.renew(chunk)) inFlightAnswers.interrupt(answer.answerId, attempt, 'lost');
   }
 
   async function renewAll(): Promise<void> {
-    const outcomes = await Promise.allSettled(chunksOf(inFlight.attempts()).map(renew));
+    const outcomes = await Promise.allSettled(chunksOf(inFlightAnswers.attempts()).map(renew));
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure) meters.renewalsFailed.inc();
-    if (failure && !isFailing) process.logger.warn({ event: 'leases_not_renewed', in_flight: inFlight.size, err: failure.reason });
-    if (!failure && isFailing) process.logger.info({ event: 'leases_renewed_again', in_flight: inFlight.size });
+    if (failure && !isFailing) process.logger.warn({ event: 'leases_not_renewed', in_flight: inFlightAnswers.size, err: failure.reason });
+    if (!failure && isFailing) process.logger.info({ event: 'leases_renewed_again', in_flight: inFlightAnswers.size });
     isFailing = failure !== undefined;
   }
 

@@ -83,9 +83,9 @@ export async function composeDeps(
   const redis = await openRedis(process, config);
   process.health.addCheck('redis', () => redis.commands.ping());
 
-  const inFlight = createInFlightAnswers(now);
+  const inFlightAnswers = createInFlightAnswers(now);
   const channel = await openWorkerChannel(process, redis, (notices) => {
-    for (const { id, attempt } of notices) inFlight.interrupt(id, attempt, 'unwanted');
+    for (const { id, attempt } of notices) inFlightAnswers.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
@@ -96,7 +96,7 @@ export async function composeDeps(
   const publisher = createReplyPublisher(process, redis);
   const deps: WorkerDeps = {
     answers,
-    inFlight,
+    inFlightAnswers,
     models,
     toolsOf: (options) => createAnswerTools(toolDeps, options),
     replies: createReplyWriters((name, reply) => publisher.publish(name, reply)),

@@ -61,22 +61,22 @@ async function begin({ answers, meters, now }: WorkerDeps, { job, stop }: Run): 
 }
 
 async function runAttempt(deps: WorkerDeps, { job, stop, startedAt }: Run, attempt: BegunAnswer): Promise<void> {
-  const { inFlight, replies, meters } = deps;
+  const { inFlightAnswers, replies, meters } = deps;
   const { organizationId, environment, answerId } = job;
   const deadlineMs = Number(attempt.deadlineMs);
   const begunAt = performance.now();
-  const answer = inFlight.add({ answer: { organizationId, environment, answerId }, attempt: attempt.attempt }, deadlineMs);
+  const inFlight = inFlightAnswers.add({ answer: { organizationId, environment, answerId }, attempt: attempt.attempt }, deadlineMs);
   meters.inFlight.inc();
-  stop.onStop(() => answer.interrupt('stopping'));
+  stop.onStop(() => inFlight.interrupt('stopping'));
   try {
     const writer = replies.writerTo(answerId, attempt.attempt, attempt.stream ? attempt.replyChannels : []);
-    const reply = await askModel(deps, { environment, attempt, answer, writer });
+    const reply = await askModel(deps, { environment, attempt, inFlight, writer });
     const repliedAt = performance.now();
-    const outcome = await endAnswer(deps, { key: answer.key, deadlineMs, reply, latencyMs: repliedAt - begunAt, stop });
+    const outcome = await endAnswer(deps, { key: inFlight.key, deadlineMs, reply, latencyMs: repliedAt - begunAt, stop });
     observeAnswer(deps, { job, attempt, reply, outcome, times: { startedAt, begunAt, repliedAt } });
   } finally {
     meters.inFlight.dec();
-    inFlight.remove(answer);
+    inFlightAnswers.remove(inFlight);
   }
 }
 

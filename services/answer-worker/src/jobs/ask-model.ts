@@ -11,7 +11,7 @@ import type { StepLog } from '../tools/step-records.ts';
 interface ModelCall {
   readonly environment: ModelRequest['environment'];
   readonly attempt: BegunAnswer;
-  readonly answer: InFlightAnswer;
+  readonly inFlight: InFlightAnswer;
   readonly writer: ReplyWriter;
 }
 
@@ -35,15 +35,15 @@ const oversizedError = () =>
 /** Calls the model, and streams its reply to gateways. */
 export async function askModel(
   { models, toolsOf, today }: WorkerDeps,
-  { environment, attempt, answer, writer }: ModelCall,
+  { environment, attempt, inFlight, writer }: ModelCall,
 ): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
-  const tools = toolsOf({ attempt, answer, writer });
+  const tools = toolsOf({ attempt, inFlight, writer });
   const common = () => ({ firstDeltaAt, log: tools.log });
   const interrupted = (why: Interruption) =>
     why === 'deadline' ? ({ kind: 'failure', error: tools.failure(overdueError()) } as const) : ({ kind: 'interrupted', why } as const);
   const onDelta = (text: string) => {
-    if (answer.interruption !== undefined) return;
+    if (inFlight.interruption !== undefined) return;
     firstDeltaAt ??= performance.now();
     writer.delta(text);
   };
@@ -56,17 +56,17 @@ export async function askModel(
     const request = requestOf(environment, attempt, {
       tools: tools.tools,
       facts,
-      tenant: tenantName(answer.key.answer),
+      tenant: tenantName(inFlight.key.answer),
     });
-    const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
+    const result = await inStepSpan('model', () => models.answer(request, { signal: inFlight.signal, onDelta, onRestart: writer.restart }));
     // A process that stops still stores a finished result.
-    if (answer.interruption !== undefined && answer.interruption !== 'stopping')
-      return { ...common(), ...interrupted(answer.interruption) };
+    if (inFlight.interruption !== undefined && inFlight.interruption !== 'stopping')
+      return { ...common(), ...interrupted(inFlight.interruption) };
     writer.end();
     if (result.content.length > maxContentLength) return { ...common(), kind: 'failure', error: tools.failure(oversizedError()) };
     return { ...common(), kind: 'answer', answer: result, contentType: contentTypeOf(request.output), failure: tools.failure };
   } catch (cause) {
-    if (answer.interruption !== undefined) return { ...common(), ...interrupted(answer.interruption) };
+    if (inFlight.interruption !== undefined) return { ...common(), ...interrupted(inFlight.interruption) };
     return { ...common(), kind: 'failure', error: tools.failure(ServiceError.from(cause)) };
   } finally {
     writer.drop();

@@ -95,7 +95,7 @@ function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, l
   // A refusal is computed from no result, even if queries ran for it.
   const result = refused ? undefined : log.result;
   return {
-    answer: key,
+    key,
     content,
     contentType,
     inputTokens,
@@ -117,10 +117,10 @@ async function complete(deps: WorkerDeps, report: Report, item: Completion, { fa
   if (isTemporary(error)) return { kind: 'unreported', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
   const failed = { error: failure(new ServiceError('internal', { cause: error })), log };
-  const outcome = await fail(deps, report, item.answer, failed);
+  const outcome = await fail(deps, report, item.key, failed);
   // The failure has the same log, and its steps may be the part that agents rejects.
   const isRejected = outcome.kind === 'unreported' && !isTemporary(outcome.error);
-  return isRejected ? fail(deps, report, item.answer, { ...failed, log: new StepLog() }) : outcome;
+  return isRejected ? fail(deps, report, item.key, { ...failed, log: new StepLog() }) : outcome;
 }
 
 const queriesOf = ({ queries }: StepLog) => queries.map((query) => ({ ...query, tables: [...query.tables] }));
@@ -133,7 +133,7 @@ interface Failed {
 /** The steps before a failure are kept: they say what the answer failed at. */
 async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, { error: failure, log }: Failed): Promise<Outcome> {
   const item = {
-    answer: key,
+    key,
     failure: { code: failure.code, message: failure.message },
     ...(log.steps.length > 0 && { queries: queriesOf(log), record: { usage: null, resultJson: '', steps: [...log.steps] } }),
   };

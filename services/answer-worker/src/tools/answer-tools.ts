@@ -12,8 +12,8 @@ import {
   refused,
   resolveScope,
   type StatementGate,
-  type ToolAnswer,
   type ToolDefinition,
+  type ToolResult,
   toolDefinitions,
 } from '@agent-service/business-data';
 import { type Client, ServiceError } from '@agent-service/contracts';
@@ -57,7 +57,7 @@ interface ToolDeps {
 
 export interface ToolsOptions {
   readonly attempt: BegunAnswer;
-  readonly answer: InFlightAnswer;
+  readonly inFlight: InFlightAnswer;
   readonly writer: ReplyWriter;
 }
 
@@ -73,24 +73,24 @@ const unconnectedText = 'No data source is connected at the moment.';
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
 export function createAnswerTools(
   { agents, sources, gate, budget, meters, now, timeZone }: ToolDeps,
-  { attempt, answer, writer }: ToolsOptions,
+  { attempt, inFlight, writer }: ToolsOptions,
 ): AnswerTools {
   const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
-  const steps = createSteps({ agents, answer, deadlineMs: Number(attempt.deadlineMs), now, onRetry });
+  const steps = createSteps({ agents, inFlight, deadlineMs: Number(attempt.deadlineMs), now, onRetry });
   const changes = createChanges(steps);
   const semaphore = createSemaphore(maxParallelSteps);
   const log = new StepLog();
 
-  async function runOver({ scope, sourceVersion }: StepPermission, call: ToolCall): Promise<ToolAnswer> {
-    const source = await sources.of(answer.key.answer, sourceVersion, steps);
+  async function runOver({ scope, sourceVersion }: StepPermission, call: ToolCall): Promise<ToolResult> {
+    const source = await sources.of(inFlight.key.answer, sourceVersion, steps);
     if (!source) return refused(unconnectedText);
     await readCatalog(source);
-    const tenant = tenantName(answer.key.answer);
+    const tenant = tenantName(inFlight.key.answer);
     const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope, timeZone });
     return runTool(createTools(data, scope), call);
   }
 
-  async function runStep(call: ToolCall): Promise<ToolAnswer> {
+  async function runStep(call: ToolCall): Promise<ToolResult> {
     const { definition, input } = call;
     if (!definition.writes) return retryUnavailable(async () => requireAvailable(await runOver(await steps.mayRead(), call)), call.signal);
     const { error } = definition.input.safeParse(input);
@@ -99,10 +99,10 @@ export function createAnswerTools(
     return changes.make(input, (permission) => runOver(permission, call));
   }
 
-  async function inTurn(call: ToolCall): Promise<ToolAnswer> {
+  async function inTurn(call: ToolCall): Promise<ToolResult> {
     const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
-      return await runStep(call).catch(toUnavailableAnswer);
+      return await runStep(call).catch(toUnavailableResult);
     } finally {
       release();
     }
@@ -110,18 +110,18 @@ export function createAnswerTools(
 
   async function run(call: ToolCall): Promise<string> {
     const startedAt = performance.now();
-    const toolAnswer = await inTurn(call);
+    const toolResult = await inTurn(call);
     const durationMs = performance.now() - startedAt;
-    const { failure } = toolAnswer;
+    const { failure } = toolResult;
     meters.toolSeconds.observe({ tool: call.definition.name, outcome: failure?.kind ?? 'done' }, durationMs / 1000);
-    log.add({ name: call.definition.name, input: call.input, answer: toolAnswer, durationMs, isPreparation: call.isPreparation });
-    if (answer.interruption === undefined) writer.tool(streamedStep(call, toolAnswer, durationMs));
+    log.add({ name: call.definition.name, input: call.input, toolResult, durationMs, isPreparation: call.isPreparation });
+    if (inFlight.interruption === undefined) writer.tool(streamedStep(call, toolResult, durationMs));
     if (failure?.kind === 'unavailable') throw unavailableError(failure);
-    return toolAnswer.text;
+    return toolResult.text;
   }
 
   async function openSource(): Promise<DataSource | undefined> {
-    return attempt.sourceVersion === 0 ? undefined : await sources.of(answer.key.answer, attempt.sourceVersion, steps);
+    return attempt.sourceVersion === 0 ? undefined : await sources.of(inFlight.key.answer, attempt.sourceVersion, steps);
   }
 
   const definitions = offeredTools(attempt);
@@ -135,12 +135,12 @@ export function createAnswerTools(
       run: (input, signal, options) => abortable(run({ definition, input, signal, ...options }), signal),
     })),
     log,
-    describeData: () => readScope(scopeOf(attempt), openSource, { signal: answer.signal, timeZone }),
+    describeData: () => readScope(scopeOf(attempt), openSource, { signal: inFlight.signal, timeZone }),
     failure: changes.failure,
   };
 }
 
-function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: ToolCall): ToolAnswer | Promise<ToolAnswer> {
+function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: ToolCall): ToolResult | Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === definition.name);
   return tool ? tool.run(input, { signal }) : refused('Nothing can be changed here: the data is read-only.');
 }
@@ -179,7 +179,7 @@ async function readCatalog(source: DataSource): Promise<Catalog> {
 
 const isUnavailable = (cause: unknown): cause is DataFailure => cause instanceof DataFailure && cause.kind === 'unavailable';
 
-function toUnavailableAnswer(cause: unknown): ToolAnswer {
+function toUnavailableResult(cause: unknown): ToolResult {
   if (isUnavailable(cause)) return { text: cause.message, failure: cause };
   throw cause;
 }
@@ -200,16 +200,16 @@ function retryUnavailable<Result>(read: () => Promise<Result>, signal: AbortSign
   return retry(read, { pauseAfter: (failures, cause) => (isRepeated(failures, cause) ? pauseAfter(failures) : undefined), signal });
 }
 
-/** Throws the failure of an unavailable data source, which is no answer for a model. */
-function requireAvailable(answer: ToolAnswer): ToolAnswer {
-  if (answer.failure?.kind === 'unavailable') throw answer.failure;
-  return answer;
+/** Throws where the data source is unavailable: a model does not get that as a result. */
+function requireAvailable(toolResult: ToolResult): ToolResult {
+  if (toolResult.failure?.kind === 'unavailable') throw toolResult.failure;
+  return toolResult;
 }
 
 type StreamedStep = Parameters<ReplyWriter['tool']>[0];
 
 /** The step for readers of the stream. */
-const streamedStep = ({ definition, input }: ToolCall, { result, failure }: ToolAnswer, durationMs: number): StreamedStep => ({
+const streamedStep = ({ definition, input }: ToolCall, { result, failure }: ToolResult, durationMs: number): StreamedStep => ({
   name: definition.name,
   detail: detailOf(definition.name, input),
   rows: result?.rows.length ?? 0,

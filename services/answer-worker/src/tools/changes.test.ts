@@ -5,7 +5,7 @@ import {
   createTools,
   DataFailure,
   type DataSource,
-  type ToolAnswer,
+  type ToolResult,
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { until } from '@agent-service/local/host/waiting';
@@ -76,7 +76,7 @@ function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: Ser
 }
 
 /** The real tool over the real database. */
-function change(toolInput: unknown, signal?: AbortSignal): Promise<ToolAnswer> {
+function change(toolInput: unknown, signal?: AbortSignal): Promise<ToolResult> {
   const tool = createTools(createBusinessData({ source, gate: gate.of('test'), scope }), scope).find(({ writes }) => writes);
   if (!tool) throw new Error('there is no tool that writes');
   return tool.run(toolInput, { signal, timeoutMs: 5_000 });

@@ -1,4 +1,4 @@
-import { DataFailure, type ToolAnswer } from '@agent-service/business-data';
+import { DataFailure, type ToolResult } from '@agent-service/business-data';
 import { changedBefore, ServiceError } from '@agent-service/contracts';
 import { changeOf, detailOf, keysOf } from './step-records.ts';
 import type { RequestedChange, StepPermission, Steps } from './steps.ts';
@@ -9,7 +9,7 @@ export interface Changes {
    * Makes the change that the input of the tool describes. Throws when it is not known whether it was made. The answer then ends, because
    * the model could repeat the change.
    */
-  make(input: unknown, run: (permission: StepPermission) => Promise<ToolAnswer>): Promise<ToolAnswer>;
+  make(input: unknown, run: (permission: StepPermission) => Promise<ToolResult>): Promise<ToolResult>;
   /** The failure, with a note about changes that were made before it. */
   failure(error: ServiceError): ServiceError;
 }
@@ -19,7 +19,7 @@ export function createChanges(steps: Steps): Changes {
   let unfinished = 0;
   let changedSteps = 0;
 
-  async function claim(step: number, change: RequestedChange): Promise<StepPermission | ToolAnswer> {
+  async function claim(step: number, change: RequestedChange): Promise<StepPermission | ToolResult> {
     try {
       return await steps.mayChange(step, change);
     } catch (cause) {
@@ -29,11 +29,11 @@ export function createChanges(steps: Steps): Changes {
     }
   }
 
-  async function runClaimed(step: number, run: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+  async function runClaimed(step: number, run: () => Promise<ToolResult>): Promise<ToolResult> {
     try {
       return await run();
     } catch (cause) {
-      // It failed before its commit: the outcome of one that may have been made is an answer with the failure `unknown`.
+      // It failed before its commit: the outcome of one that may have been made is a result with the failure `unknown`.
       if (cause instanceof DataFailure) await undo(step);
       throw cause;
     }
@@ -44,11 +44,11 @@ export function createChanges(steps: Steps): Changes {
     unfinished -= 1;
   }
 
-  async function finish(step: number, answer: ToolAnswer): Promise<void> {
-    if (answer.failure?.kind === 'unknown') throw await reportUnknown(step, answer.failure);
-    if (answer.failure) return undo(step);
+  async function finish(step: number, { result, failure }: ToolResult): Promise<void> {
+    if (failure?.kind === 'unknown') throw await reportUnknown(step, failure);
+    if (failure) return undo(step);
     changedSteps += 1;
-    await steps.changed(step, answer.result?.rows.length ?? 0);
+    await steps.changed(step, result?.rows.length ?? 0);
     unfinished -= 1;
   }
 
@@ -69,9 +69,9 @@ export function createChanges(steps: Steps): Changes {
       });
       if ('text' in permission) return permission;
       unfinished += 1;
-      const answer = await runClaimed(step, () => run(permission));
-      await finish(step, answer);
-      return answer;
+      const toolResult = await runClaimed(step, () => run(permission));
+      await finish(step, toolResult);
+      return toolResult;
     },
     failure(error) {
       if (unfinished > 0 && error.code !== 'change_unfinished') return new ServiceError('change_unfinished', { cause: error });

@@ -74,18 +74,18 @@ const resultOf = (rows: readonly (readonly string[])[], truncated = false) => ({
 const queryOf = (sql: string, rows: readonly (readonly string[])[] = [['x']], truncated = false) => ({
   name: 'query',
   input: { sql },
-  answer: { text: '', result: resultOf(rows, truncated) },
+  toolResult: { text: '', result: resultOf(rows, truncated) },
   durationMs: 2.4,
 });
 
 test('every step is recorded in order with its time and rows, and queries with their whole statements', () => {
   const log = new StepLog();
   const sql = `select '${'x'.repeat(15_000)}'`;
-  log.add({ name: 'list_tables', input: {}, answer: { text: 'orders' }, durationMs: 1 });
+  log.add({ name: 'list_tables', input: {}, toolResult: { text: 'orders' }, durationMs: 1 });
   log.add(queryOf(sql, [['x'], ['y']]));
-  log.add({ ...queryOf('select secret'), answer: { text: 'No.', failure: new DataFailure('refused', 'No.') } });
+  log.add({ ...queryOf('select secret'), toolResult: { text: 'No.', failure: new DataFailure('refused', 'No.') } });
   const change = { table: 'orders', operation: 'update', rows: [{ key: { id: 1 } }] };
-  log.add({ name: 'change', input: change, answer: { text: '', result: resultOf([['1']]) }, durationMs: 3 });
+  log.add({ name: 'change', input: change, toolResult: { text: '', result: resultOf([['1']]) }, durationMs: 3 });
   expect(log.steps).toEqual([
     { name: 'list_tables', detail: '', rows: 0, durationMs: 1, error: '', query: 0 },
     { name: 'query', detail: '', rows: 2, durationMs: 2, error: '', query: 1 },

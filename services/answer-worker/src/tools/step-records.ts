@@ -1,4 +1,4 @@
-import type { QueryResult, ToolAnswer } from '@agent-service/business-data';
+import type { QueryResult, ToolResult } from '@agent-service/business-data';
 import { fencedBlock } from '@agent-service/contracts/text';
 
 /** A query of an answer. */
@@ -32,7 +32,7 @@ export interface ResultRecord {
 interface Step {
   readonly name: string;
   readonly input: unknown;
-  readonly answer: ToolAnswer;
+  readonly toolResult: ToolResult;
   readonly durationMs: number;
   /** A step that comes before the question is understood: it has its statement, and is none of the answer's queries. */
   readonly isPreparation?: boolean | undefined;
@@ -50,7 +50,7 @@ export class StepLog {
     return this.#result;
   }
 
-  add({ name, input, answer: { result, failure }, durationMs, isPreparation = false }: Step): void {
+  add({ name, input, toolResult: { result, failure }, durationMs, isPreparation = false }: Step): void {
     // A model is called at most a dozen times, and each of its outputs has at most sixteen calls.
     if (this.steps.length >= maxSteps) return;
     const rows = result?.rows.length ?? 0;

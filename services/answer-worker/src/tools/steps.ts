@@ -43,14 +43,14 @@ export interface RequestedChange {
 
 interface StepsOptions {
   readonly agents: Client<'agents'>;
-  readonly answer: InFlightAnswer;
+  readonly inFlight: InFlightAnswer;
   readonly deadlineMs: number;
   readonly now: () => number;
   readonly onRetry: () => void;
 }
 
-export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry }: StepsOptions): Steps {
-  const { key: answer } = inFlight;
+export function createSteps({ agents, inFlight, deadlineMs, now, onRetry }: StepsOptions): Steps {
+  const { key } = inFlight;
 
   async function callAgents<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
@@ -62,12 +62,12 @@ export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry
   }
 
   async function authorize(step: { step: number; kind: 'read' | 'change' } & Partial<RequestedChange>): Promise<StepPermission> {
-    const { dataScope, sourceVersion } = await callAgents(() => agents.authorizeStep({ answer, ...step }));
+    const { dataScope, sourceVersion } = await callAgents(() => agents.authorizeStep({ answer: key, ...step }));
     return { scope: { tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true }, sourceVersion };
   }
 
   async function finish(end: { step: number; rows?: number; undone?: boolean; unknown?: boolean }): Promise<void> {
-    await callAgents(() => agents.finishStep({ answer, ...end }));
+    await callAgents(() => agents.finishStep({ answer: key, ...end }));
   }
 
   return {
@@ -78,7 +78,7 @@ export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry
     maybeChanged: (step) => finish({ step, unknown: true }),
     async source() {
       try {
-        return await callAgents(() => agents.getDataSource({ answer }));
+        return await callAgents(() => agents.getDataSource({ answer: key }));
       } catch (cause) {
         if (ServiceError.from(cause).code === 'not_found') return undefined;
         throw cause;
