@@ -92,7 +92,8 @@ export function createAnswerTools(
 
   async function runStep(call: ToolCall): Promise<ToolResult> {
     const { definition, input } = call;
-    if (!definition.writes) return retryUnavailable(async () => requireAvailable(await runOver(await steps.mayRead(), call)), call.signal);
+    if (!definition.writes)
+      return retryUnavailable(async () => requireAvailable(await runOver(await steps.authorizeRead(), call)), call.signal);
     const { error } = definition.input.safeParse(input);
     // An invalid input claims no step.
     if (error) return invalidInput(definition.name, error);

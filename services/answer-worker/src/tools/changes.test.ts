@@ -61,16 +61,16 @@ function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: Ser
     if (finishing) throw finishing;
   };
   const steps: Steps = {
-    mayRead: async () => permission,
-    async mayChange(step, change) {
+    authorizeRead: async () => permission,
+    async claimChange(step, change) {
       calls.push(['claim', step, change]);
       if (refusal) throw refusal;
       return permission;
     },
-    changed: (step, rows) => record('changed', step, rows),
-    notChanged: (step) => record('undone', step),
-    maybeChanged: (step) => record('unknown', step),
-    source: async () => undefined,
+    reportChanged: (step, rows) => record('changed', step, rows),
+    reportUnchanged: (step) => record('undone', step),
+    reportUnknown: (step) => record('unknown', step),
+    loadSource: async () => undefined,
   };
   return { calls, changes: createChanges(steps) };
 }

@@ -21,7 +21,7 @@ export function createChanges(steps: Steps): Changes {
 
   async function claim(step: number, change: RequestedChange): Promise<StepPermission | ToolResult> {
     try {
-      return await steps.mayChange(step, change);
+      return await steps.claimChange(step, change);
     } catch (cause) {
       const error = ServiceError.from(cause);
       if (error.code === 'invalid_request') return { text: error.message };
@@ -40,23 +40,23 @@ export function createChanges(steps: Steps): Changes {
   }
 
   async function undo(step: number): Promise<void> {
-    await steps.notChanged(step);
+    await steps.reportUnchanged(step);
     unfinished -= 1;
   }
 
   async function finish(step: number, { result, failure }: ToolResult): Promise<void> {
-    if (failure?.kind === 'unknown') throw await reportUnknown(step, failure);
+    if (failure?.kind === 'unknown') return failUnknown(step, failure);
     if (failure) return undo(step);
     changedSteps += 1;
-    await steps.changed(step, result?.rows.length ?? 0);
+    await steps.reportChanged(step, result?.rows.length ?? 0);
     unfinished -= 1;
   }
 
-  /** The answer fails even if the report fails: agents notices claims that are never finished. */
-  async function reportUnknown(step: number, failure: DataFailure): Promise<ServiceError> {
-    const [report] = await Promise.allSettled([steps.maybeChanged(step)]);
+  /** Reports the unknown outcome and fails the answer, even if the report fails: agents notices claims that are never finished. */
+  async function failUnknown(step: number, failure: DataFailure): Promise<never> {
+    const [report] = await Promise.allSettled([steps.reportUnknown(step)]);
     const cause = report.status === 'fulfilled' ? failure : new AggregateError([failure, report.reason], failure.message);
-    return new ServiceError('change_unfinished', { cause });
+    throw new ServiceError('change_unfinished', { cause });
   }
 
   return {

@@ -9,7 +9,7 @@ const answer = { organizationId: 'org_a', environment: 'live', answerId: 'msg_1'
 
 test('a reply of the release before, which does not say whether the connection is guarded, is not kept', async () => {
   const replies: SourceSettings[] = [connected, { ...connected, guarded: true }];
-  const steps = { source: async () => replies.shift() } as Steps;
+  const steps = { loadSource: async () => replies.shift() } as Steps;
   const config = readConfig(z.object(processSettings), { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent' });
   const running = await createProcess('answer-worker', config, async (process) =>
     createTenantSources(process, { roles: 'off', allowedNetworks: [] }),

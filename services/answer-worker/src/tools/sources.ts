@@ -52,7 +52,7 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
       if (version === 0) return forget(tenant);
       const cached = known.get(tenant);
       if (cached?.version === version) return open.get(tenant, connectionOf(tenant, cached));
-      const loaded = await steps.source();
+      const loaded = await steps.loadSource();
       if (!loaded) return forget(tenant);
       // A reply without `guarded` is of the release before: the next step asks again.
       if (loaded.guarded !== undefined) known.set(tenant, loaded);

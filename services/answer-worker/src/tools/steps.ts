@@ -13,15 +13,15 @@ export interface StepPermission {
 
 /** The calls to agents about the steps of one attempt. A step waits while agents is unavailable; a superseded attempt ends its work. */
 export interface Steps {
-  mayRead(): Promise<StepPermission>;
+  authorizeRead(): Promise<StepPermission>;
   /** Claims the change, so that no other attempt makes it. */
-  mayChange(step: number, change: RequestedChange): Promise<StepPermission>;
-  changed(step: number, rows: number): Promise<void>;
-  notChanged(step: number): Promise<void>;
-  /** It is not known whether the change was made. */
-  maybeChanged(step: number): Promise<void>;
-  /** The tenant's database; undefined where none is connected. */
-  source(): Promise<SourceSettings | undefined>;
+  claimChange(step: number, change: RequestedChange): Promise<StepPermission>;
+  reportChanged(step: number, rows: number): Promise<void>;
+  reportUnchanged(step: number): Promise<void>;
+  /** Reports that it is not known whether the change was made. */
+  reportUnknown(step: number): Promise<void>;
+  /** Loads how the tenant's database is reached; undefined where none is connected. */
+  loadSource(): Promise<SourceSettings | undefined>;
 }
 
 /** How the tenant's database is reached. */
@@ -71,12 +71,12 @@ export function createSteps({ agents, inFlight, deadlineMs, now, onRetry }: Step
   }
 
   return {
-    mayRead: () => authorize({ step: 0, kind: 'read' }),
-    mayChange: (step, change) => authorize({ step, kind: 'change', ...change }),
-    changed: (step, rows) => finish({ step, rows }),
-    notChanged: (step) => finish({ step, undone: true }),
-    maybeChanged: (step) => finish({ step, unknown: true }),
-    async source() {
+    authorizeRead: () => authorize({ step: 0, kind: 'read' }),
+    claimChange: (step, change) => authorize({ step, kind: 'change', ...change }),
+    reportChanged: (step, rows) => finish({ step, rows }),
+    reportUnchanged: (step) => finish({ step, undone: true }),
+    reportUnknown: (step) => finish({ step, unknown: true }),
+    async loadSource() {
       try {
         return await callAgents(() => agents.getDataSource({ answer: key }));
       } catch (cause) {
