@@ -27,13 +27,13 @@ interface AttemptOf {
   readonly key: AttemptKey;
 }
 
-/** The processes of an answer that runs apart: `alone` has its own process, `shared` shares it with answers that have lost one lease. */
-export type Company = 'alone' | 'shared';
+/** How an answer that runs apart is isolated: `alone` has a process for itself; `shared` shares one with other answers that have lost one lease. */
+export type Isolation = 'alone' | 'shared';
 
 /** The calls to `agents` about answers. A refused call rejects with the code of the refusal. */
 export interface AnswersApi {
-  /** A second call with the same claim returns the same attempt. Without `company` the answer does not run apart. */
-  begin(answer: AnswerKey, claim: string, company?: Company): Promise<BegunAnswer>;
+  /** A second call with the same claim returns the same attempt. Without `isolation` the answer does not run apart. */
+  begin(answer: AnswerKey, claim: string, isolation?: Isolation): Promise<BegunAnswer>;
   complete(item: Completion): Promise<void>;
   fail(item: Failure): Promise<void>;
   /** Returns an attempt that this process cannot finish. */
@@ -90,7 +90,7 @@ export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOp
     return keys.map(() => undefined);
   });
   return {
-    begin: (answer, claim, company) => begins.add({ answer, claim, apart: company === 'alone', shared: company === 'shared' }),
+    begin: (answer, claim, isolation) => begins.add({ answer, claim, apart: isolation === 'alone', shared: isolation === 'shared' }),
     complete: (item) => completes.add(item),
     fail: (item) => fails.add(item),
     returnAttempt: (key) => returns.add(key),

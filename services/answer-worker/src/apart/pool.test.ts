@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Isolation } from '../answers-api.ts';
 import { readAnswerWorkerConfig } from '../config.ts';
 import { type PooledProcess, ProcessPool } from './pool.ts';
 
@@ -30,9 +31,9 @@ function rig(processes: number, shared: number) {
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** The processes that were acquired so far. */
-function acquire({ pool }: ReturnType<typeof rig>, company: 'alone' | 'shared', count: number): PooledProcess[] {
+function acquire({ pool }: ReturnType<typeof rig>, isolation: Isolation, count: number): PooledProcess[] {
   const acquired: PooledProcess[] = [];
-  for (let at = 0; at < count; at += 1) void pool.acquire(company, never).then((pooled) => pooled && acquired.push(pooled));
+  for (let at = 0; at < count; at += 1) void pool.acquire(isolation, never).then((pooled) => pooled && acquired.push(pooled));
   return acquired;
 }
 

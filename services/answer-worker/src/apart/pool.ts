@@ -1,5 +1,5 @@
 import type { ApartJob } from '@agent-service/queues';
-import type { Company } from '../answers-api.ts';
+import type { Isolation } from '../answers-api.ts';
 
 /** A child process that runs answers for this worker. */
 export interface ApartProcess {
@@ -27,7 +27,7 @@ interface ProcessPoolOptions {
 }
 
 interface Member extends PooledProcess {
-  company: Company;
+  isolation: Isolation;
   running: number;
   /** Gets no further answer until it is empty, so that an answer that runs alone can use it. */
   isClosed: boolean;
@@ -40,18 +40,18 @@ interface Member extends PooledProcess {
 export class ProcessPool {
   readonly #options: ProcessPoolOptions;
   readonly #members = new Set<Member>();
-  readonly #waiting: Record<Company, ((member: PooledProcess) => void)[]> = { alone: [], shared: [] };
-  #last: Company = 'alone';
+  readonly #waiting: Record<Isolation, ((member: PooledProcess) => void)[]> = { alone: [], shared: [] };
+  #last: Isolation = 'alone';
 
   constructor(options: ProcessPoolOptions) {
     this.#options = options;
   }
 
   /** Waits for a process; undefined where `stopping` aborts first. */
-  async acquire(company: Company, stopping: AbortSignal): Promise<PooledProcess | undefined> {
+  async acquire(isolation: Isolation, stopping: AbortSignal): Promise<PooledProcess | undefined> {
     if (stopping.aborted) return undefined;
     const { promise, resolve } = Promise.withResolvers<PooledProcess | undefined>();
-    const waiting = this.#waiting[company];
+    const waiting = this.#waiting[isolation];
     const giveUp = () => {
       const index = waiting.indexOf(resolve);
       if (index >= 0) waiting.splice(index, 1);
@@ -94,30 +94,30 @@ export class ProcessPool {
   }
 
   #assignOne(): boolean {
-    for (const company of this.#order()) {
-      const member = this.#waiting[company].length > 0 ? this.#find(company) : undefined;
+    for (const isolation of this.#order()) {
+      const member = this.#waiting[isolation].length > 0 ? this.#find(isolation) : undefined;
       if (!member) continue;
       clearTimeout(member.idle);
-      member.company = company;
+      member.isolation = isolation;
       member.running += 1;
-      this.#last = company;
-      this.#waiting[company].shift()?.(member);
+      this.#last = isolation;
+      this.#waiting[isolation].shift()?.(member);
       return true;
     }
     return false;
   }
 
   /** The kind with fewer processes comes first; with equal numbers they alternate. */
-  #order(): Company[] {
+  #order(): Isolation[] {
     const more = this.#membersOf('shared').length - this.#membersOf('alone').length;
     return more > 0 || (more === 0 && this.#last === 'shared') ? ['alone', 'shared'] : ['shared', 'alone'];
   }
 
   /** Shared answers use all processes but the last one, which is free for an answer that runs alone while the others have room. */
-  #find(company: Company): Member | undefined {
+  #find(isolation: Isolation): Member | undefined {
     const { processes, shared } = this.#options;
     const unused = processes - [...this.#members].filter(({ running, isEnding }) => running > 0 || isEnding).length;
-    const withRoom = company === 'shared' && unused <= 1 ? this.#emptiestShared(shared) : undefined;
+    const withRoom = isolation === 'shared' && unused <= 1 ? this.#emptiestShared(shared) : undefined;
     return withRoom ?? (unused > 0 ? this.#findEmpty() : undefined);
   }
 
@@ -125,7 +125,7 @@ export class ProcessPool {
     const empty = [...this.#members].find(({ running, isEnding }) => running === 0 && !isEnding);
     if (empty) return empty;
     const process = this.#options.start();
-    const member: Member = { process, company: 'alone', running: 0, isClosed: false, isEnding: false, idle: undefined };
+    const member: Member = { process, isolation: 'alone', running: 0, isClosed: false, isEnding: false, idle: undefined };
     this.#members.add(member);
     void process.ended.then(() => {
       this.#members.delete(member);
@@ -135,8 +135,8 @@ export class ProcessPool {
     return member;
   }
 
-  #membersOf(company: Company): Member[] {
-    return [...this.#members].filter((member) => member.running > 0 && member.company === company);
+  #membersOf(isolation: Isolation): Member[] {
+    return [...this.#members].filter((member) => member.running > 0 && member.isolation === isolation);
   }
 
   #emptiestShared(below: number): Member | undefined {
