@@ -21,6 +21,7 @@ import {
   selectKey,
   stateAfter,
   statesFor,
+  statesInFlight,
 } from './sql.ts';
 
 /** The result of an attempt. */
@@ -244,7 +245,7 @@ const uncharged = `
       and not exists (select 1 from answer_steps step where ${sameTenant('step', 'e')} and step.answer_id = e.id)),
   counts as (
     select organization_id, environment, (count(*) filter (where previous_state = 'waiting'))::integer as waiting,
-      (count(*) filter (where previous_state <> 'waiting'))::integer as in_flight
+      (count(*) filter (where previous_state in ${statesInFlight}))::integer as in_flight
     from ended group by 1, 2),
   line_update as (
     update answer_lines line set waiting = line.waiting - counts.waiting, in_flight = line.in_flight - counts.in_flight

@@ -7,6 +7,7 @@ import {
   type AttemptKey,
   clockToleranceMs,
   type Event,
+  inFlightStates,
   nameOf,
   type State,
   select,
@@ -27,6 +28,9 @@ const listed = (states: readonly State[]): string => `(${states.map((state) => `
 
 /** The states in which an event may happen, for `in`. */
 export const statesFor = (event: Event): string => listed(transitions[event].from);
+
+/** The states that count as in flight, for `in`. */
+export const statesInFlight = listed(inFlightStates);
 
 /** The state that an event leads to. */
 export const stateAfter = (event: Exclude<Event, 'settle' | 'release'>): string => `'${transitions[event].to}'`;
