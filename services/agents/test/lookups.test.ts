@@ -6,7 +6,7 @@ import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findConversation, markConversationDeleted, renameConversation } from '../src/conversations/store/conversations.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
 import { removalStatements } from '../src/conversations/store/removal.ts';
-import { loadStepScope } from '../src/data-sources/store/steps.ts';
+import { loadStepScope, lockStepScope } from '../src/data-sources/store/steps.ts';
 import { type Composition, compose } from './compose.ts';
 import { messageId } from './stored-conversations.ts';
 
@@ -25,8 +25,8 @@ const lookups: Record<string, (sql: Sql) => Promise<unknown>> = {
   'a conversation to rename': (sql) => renameConversation(sql, reader, 'conv_7', 'Sales'),
   'a conversation to delete': (sql) => markConversationDeleted(sql, reader, 'conv_7'),
   'a deleted conversation': (sql) => sql(removalStatements.findDeletedConversation, [0]),
-  'the scope of a step': (sql) => loadStepScope(sql, attempt, false),
-  'the scope of a change': (sql) => loadStepScope(sql, attempt, true),
+  'the scope of a step': (sql) => loadStepScope(sql, attempt),
+  'the scope of a change': (sql) => lockStepScope(sql, attempt),
   'the counter of a category that has no agents': (sql) => sql(countStatements.forgetEmpty, ['org_a', 'live', moved]),
 };
 

@@ -225,7 +225,7 @@ export const getDataSource = ({ store, sources }: DataSourcesDeps): RpcOf<'agent
   allow: services('answer-worker'),
   async handle(request) {
     const attempt = checkAttempt(request.answer);
-    if (!(await loadStepScope(store.sql, attempt, false))) throw new ServiceError('attempt_superseded');
+    if (!(await loadStepScope(store.sql, attempt))) throw new ServiceError('attempt_superseded');
     const row = await findDataSource(store, attempt);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected.' });
     const { url, ca, allowSuperuser, guarded } = sources.open(row);

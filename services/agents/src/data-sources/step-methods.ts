@@ -3,7 +3,7 @@ import { toStorable } from '@agent-service/contracts/text';
 import { checkAttempt } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from './store/step-audit.ts';
-import { claimStep, finishClaim, loadStepScope, type StepChange, type StepScope } from './store/steps.ts';
+import { claimStep, finishClaim, loadStepScope, lockStepScope, type StepChange, type StepScope } from './store/steps.ts';
 
 type StepDeps = Pick<ServiceDeps, 'store' | 'auditRelay' | 'now'>;
 type AuthorizeRequest = Parameters<RpcOf<'agents', 'authorizeStep'>['handle']>[0];
@@ -13,9 +13,9 @@ export const authorizeStep = ({ store, auditRelay, now }: StepDeps): RpcOf<'agen
   allow: services('answer-worker'),
   async handle({ answer, step, kind, description, change }, call) {
     const attempt = checkAttempt(answer);
-    if (kind !== 'change') return toResponse(await loadStepScope(store.sql, attempt, false));
+    if (kind !== 'change') return toResponse(await loadStepScope(store.sql, attempt));
     const scope = await store.transaction(async ({ sql }) => {
-      const changeScope = requireChangeAllowed(await loadStepScope(sql, attempt, true));
+      const changeScope = requireChangeAllowed(await lockStepScope(sql, attempt));
       const claim = await claimStep(sql, attempt, { step, ...boundChange({ description, change }) }, now());
       if (claim?.isNew) await writeStepEntry(sql, claim, { kind: 'started' }, now());
       if (!claim) await reportLostClaims(sql, await findEarlierClaims(sql, attempt), now());

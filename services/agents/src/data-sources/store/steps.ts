@@ -50,15 +50,15 @@ const loadScope = `
   where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.attempt = $4 and a.state = 'running'`;
 const lockScope = `${loadScope} for update of a`;
 
-/** Undefined where a newer attempt exists, or the answer or agent does not. Locks the answer before a change. */
-export async function loadStepScope(
-  sql: Sql,
-  { organizationId, environment, id, attempt }: AttemptKey,
-  forChange: boolean,
-): Promise<StepScope | undefined> {
-  const [row] = await sql<StepScope>(forChange ? lockScope : loadScope, [organizationId, environment, id, attempt]);
-  return row;
-}
+const valuesOf = ({ organizationId, environment, id, attempt }: AttemptKey) => [organizationId, environment, id, attempt];
+
+/** Undefined where a newer attempt exists, or the answer or agent does not. */
+export const loadStepScope = async (sql: Sql, attempt: AttemptKey): Promise<StepScope | undefined> =>
+  (await sql<StepScope>(loadScope, valuesOf(attempt)))[0];
+
+/** The same before a change: the answer stays locked until the transaction ends. */
+export const lockStepScope = async (sql: Sql, attempt: AttemptKey): Promise<StepScope | undefined> =>
+  (await sql<StepScope>(lockScope, valuesOf(attempt)))[0];
 
 // The update locks a row that exists, which sets its xmax.
 const claim = `
