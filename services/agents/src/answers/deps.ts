@@ -77,7 +77,7 @@ export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersD
   tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants[kind] } satisfies TenantLanes<Item>,
 });
 
-/** A retry queue of answers that owe the ledger a call. */
+/** A retry queue of answers whose settlement or release credits has not confirmed. */
 export const createRetryQueue = <Item extends AnswerKey>(
   deps: AnswersDeps,
   name: string,
@@ -208,27 +208,27 @@ const prioritized = (answer: Dispatched) => ({
 export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, 'jobs' | 'apartJobs'>, background: Background): AnswerJobs {
   const producerOf = ({ apart }: Queue): Producer<AnswerJob> => (apart ? apartJobs : jobs);
 
-  /** Runs the work for each queue that has jobs of the answers. */
+  /** The answers by their queues, without queues that have none of them. */
+  const splitByQueue = <Item extends Queue>(answers: readonly Item[]) =>
+    [false, true]
+      .map((apart) => ({ producer: producerOf({ apart }), ofQueue: answers.filter((answer) => answer.apart === apart) }))
+      .filter(({ ofQueue }) => ofQueue.length > 0);
+
   function runByQueue<Item extends Queue>(
     name: string,
     answers: readonly Item[],
     work: (producer: Producer<AnswerJob>, ofQueue: readonly Item[]) => Promise<void>,
   ): void {
-    for (const apart of [false, true]) {
-      const ofQueue = answers.filter((answer) => answer.apart === apart);
-      if (ofQueue.length > 0) background.run(name, () => work(producerOf({ apart }), ofQueue));
-    }
+    for (const { producer, ofQueue } of splitByQueue(answers)) background.run(name, () => work(producer, ofQueue));
   }
 
-  const ask = (what: 'known' | 'waiting') => async (answers: readonly Dispatched[]) => {
-    const truths = new Map<Dispatched, boolean>();
-    for (const apart of [false, true]) {
-      const ofQueue = answers.filter((answer) => answer.apart === apart);
-      if (ofQueue.length === 0) continue;
-      const ofJobs = await producerOf({ apart })[what](ofQueue.map(jobOf));
-      for (const [index, answer] of ofQueue.entries()) truths.set(answer, ofJobs[index] ?? false);
+  const readState = (state: 'known' | 'waiting') => async (answers: readonly Dispatched[]) => {
+    const stateOf = new Map<Dispatched, boolean>();
+    for (const { producer, ofQueue } of splitByQueue(answers)) {
+      const states = await producer[state](ofQueue.map(jobOf));
+      for (const [index, answer] of ofQueue.entries()) stateOf.set(answer, states[index] ?? false);
     }
-    return answers.map((answer) => truths.get(answer) ?? false);
+    return answers.map((answer) => stateOf.get(answer) ?? false);
   };
 
   const remove = (answers: readonly QueuedKey[]) =>
@@ -243,8 +243,8 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
           ),
         ),
       ),
-    known: ask('known'),
-    waiting: ask('waiting'),
+    known: readState('known'),
+    waiting: readState('waiting'),
     prioritize: (answers) => runByQueue('prioritizing jobs', answers, (producer, ofQueue) => producer.prioritize(ofQueue.map(prioritized))),
     remove,
     removePrevious: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),
