@@ -1,7 +1,7 @@
 import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
+import { type AnswerKey, acceptanceLimitMs, batchFields, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
 import { type Admission, admit, type HoldOutcome, holdAll, isExpired, type Refusal } from './admission.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Reservation, sendAssignments, type WaitingWorkers } from './dispatch.ts';
@@ -62,7 +62,7 @@ export class Acceptance {
     this.#batcher = createBatcher({
       run: (messages) => this.#run(messages),
       maxItems: batchItems,
-      onFailure: (messages, cause) => this.#failed(messages, cause),
+      onFailure: (messages, cause) => this.#releaseAndLog(messages, cause),
       ...batchOptions<Message>(deps, 'ledger'),
     });
   }
@@ -234,7 +234,7 @@ export class Acceptance {
     } catch (cause) {
       const kind = classifyDatabaseFailure(cause);
       if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
-      process.logger.warn({ event: 'inserting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
+      process.logger.warn({ event: 'inserting_failed', ...batchFields(candidates), err: cause });
       // The statement may have been committed: then the attempts have begun, and their workers do not know of them.
       this.#waitingWorkers.takeBack(
         candidates.filter(({ workerChannel }) => workerChannel !== undefined).map((key) => ({ ...key, attempt: 1 })),
@@ -243,14 +243,10 @@ export class Acceptance {
     }
   }
 
-  #failed(messages: readonly Message[], cause: unknown): void {
+  /** An attempt to accept the messages may have held credits for them before it failed. */
+  #releaseAndLog(messages: readonly Message[], cause: unknown): void {
     this.#releases.releaseUnused(messages.filter((message) => this.#mayBeHeld.has(message)));
-    this.#deps.process.logger.warn({
-      event: 'accepting_failed',
-      answers: messages.length,
-      organization_id: messages[0]?.organizationId,
-      err: cause,
-    });
+    this.#deps.process.logger.warn({ event: 'accepting_failed', ...batchFields(messages), err: cause });
   }
 
   /** Releases the holds of messages that were not accepted, and finds out why: their situation has changed, or the statement's outcome is unknown. */
@@ -259,7 +255,7 @@ export class Acceptance {
     // The hold of an answer that was accepted after all is kept: its row exists.
     this.#releases.releaseUnused(messages);
     const decisions = await this.#decide(messages).catch((cause: unknown) => {
-      this.#deps.process.logger.warn({ event: 'explaining_failed', answers: messages.length, err: cause });
+      this.#deps.process.logger.warn({ event: 'explaining_failed', ...batchFields(messages), err: cause });
       return [];
     });
     for (const [message, outcome] of await this.#resolveWithoutCredits(decisions)) outcomes.set(message, outcome);

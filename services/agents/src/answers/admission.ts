@@ -1,6 +1,6 @@
 import { callDetached, type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/work';
-import { type AnswerKey, keyRetentionMs } from '../shared/answer.ts';
+import { type AnswerKey, batchFields, keyRetentionMs } from '../shared/answer.ts';
 import type { AnswersDeps } from './deps.ts';
 import type { Situation } from './store/accept.ts';
 
@@ -103,17 +103,15 @@ async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[
   try {
     const { results } = await callDetached(holdLimitMs, () => credits.hold({ items: items.map(holdItem) }));
     const outcomes = items.map((_, index) => toOutcome(results[index]?.refusal));
-    const index = outcomes.indexOf(undecided);
-    if (index >= 0) {
-      const { id, organizationId } = items[index] as Holdable;
-      const more = outcomes.filter((outcome) => outcome === undecided).length - 1;
-      const ids = { answer_id: id, organization_id: organizationId, more };
-      process.logger.warn({ event: 'hold_undecided', ...ids, code: results[index]?.refusal?.code });
+    const first = outcomes.indexOf(undecided);
+    if (first >= 0) {
+      const undecidedItems = items.filter((_, index) => outcomes[index] === undecided);
+      process.logger.warn({ event: 'hold_undecided', ...batchFields(undecidedItems), code: results[first]?.refusal?.code });
     }
     return { outcomes, mayRetry: true };
   } catch (cause) {
     const { code } = ServiceError.from(cause);
-    process.logger.warn({ event: 'hold_failed', answers: items.length, code, err: cause });
+    process.logger.warn({ event: 'hold_failed', ...batchFields(items), code, err: cause });
     return { outcomes: items.map(() => undecided), mayRetry: code === 'deadline_exceeded' };
   }
 }

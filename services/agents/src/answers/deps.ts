@@ -3,7 +3,7 @@ import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from 
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { createSemaphore, createSlowTenants, RetryQueue, type SlowTenants, type TenantLanes } from '@agent-service/work';
-import { type AnswerKey, nameOf } from '../shared/answer.ts';
+import { type AnswerKey, batchFields, nameOf } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
 
@@ -91,8 +91,7 @@ export const createRetryQueue = <Item extends AnswerKey>(
     batch: {
       ...batchOptions<Item>(deps, 'ledger'),
       onFailure(items, cause) {
-        const ids = { answers: items.length, answer_id: items[0]?.id, organization_id: items[0]?.organizationId };
-        deps.process.logger.warn({ event: 'retry_failed', work: name, ...ids, err: cause });
+        deps.process.logger.warn({ event: 'retry_failed', work: name, ...batchFields(items), err: cause });
       },
     },
     runInBackground: deps.background.run,

@@ -9,7 +9,7 @@ import {
 import type { Sql } from '@agent-service/store';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue } from '@agent-service/work';
 import { findMessage } from '../conversations/index.ts';
-import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
+import { type AnswerKey, batchFields, byKey, firstOfEachKey, nameOf, timeOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue, type Outcome, throwIfDatabaseAway } from './deps.ts';
 import {
   type ChargedRow,
@@ -104,7 +104,7 @@ export class EndAnswers {
     this.#batcher = createBatcher({
       run: (ends) => this.#run(ends),
       maxItems: batchItems,
-      onFailure: (ends, cause) => this.#failed(ends, cause),
+      onFailure: (ends, cause) => this.#logFailure(ends, cause),
       ...batchOptions<UnchargedEnd>(deps, 'end'),
     });
   }
@@ -208,10 +208,8 @@ export class EndAnswers {
     this.#dispatchAfterEnds(rows);
   }
 
-  #failed([first, ...rest]: UnchargedEnd[], cause: unknown): void {
-    const { id, organizationId } = first as UnchargedEnd;
-    const ids = { answer_id: id, organization_id: organizationId, more: rest.length };
-    this.#deps.process.logger.error({ event: 'ending_failed', ...ids, err: cause });
+  #logFailure(ends: readonly UnchargedEnd[], cause: unknown): void {
+    this.#deps.process.logger.error({ event: 'ending_failed', ...batchFields(ends), err: cause });
   }
 }
 

@@ -8,7 +8,7 @@ import {
   publicErrorCodes,
 } from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
-import { type AnswerKey, type AttemptKey, byKey, nameOf, withTime } from '../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, batchFields, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
 import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, toFailedEnd, toMessage } from './end.ts';
 import {
@@ -44,10 +44,8 @@ export function createCompleteBatcher(deps: AnswersDeps, settlements: RetryQueue
     return results.map((result) => (isStored(result) ? undefined : refusalOfResult(result, statuses.get(nameOf(result)))));
   }
 
-  function onFailure([first, ...rest]: Result[], cause: unknown): void {
-    const { id, organizationId } = first as Result;
-    process.logger.error({ event: 'storing_failed', answer_id: id, organization_id: organizationId, more: rest.length, err: cause });
-  }
+  const onFailure = (results: readonly Result[], cause: unknown) =>
+    process.logger.error({ event: 'storing_failed', ...batchFields(results), err: cause });
 
   return createBatcher({ run, maxItems: batchItems, onFailure, ...batchOptions<Result>(deps) });
 }
@@ -186,11 +184,10 @@ export function createSettlements(deps: AnswersDeps, dispatchAfterEnds: Dispatch
   }
 
   /** These are retried until the ledger decides. One that it cannot decide keeps its conversation busy, so an operator has to act. */
-  function logUndecided([first, ...rest]: readonly (AnswerKey & { readonly code: string })[]): void {
-    if (!first) return;
-    const level = [first, ...rest].some(({ code }) => code === 'internal') ? 'error' : 'warn';
-    const { id, organizationId, code } = first;
-    process.logger[level]({ event: 'settle_undecided', answer_id: id, organization_id: organizationId, more: rest.length, code });
+  function logUndecided(undecided: readonly (AnswerKey & { readonly code: string })[]): void {
+    if (undecided.length === 0) return;
+    const level = undecided.some(({ code }) => code === 'internal') ? 'error' : 'warn';
+    process.logger[level]({ event: 'settle_undecided', ...batchFields(undecided), code: undecided[0]?.code });
   }
 
   return createRetryQueue<Settlement>(deps, 'settling', settle);

@@ -29,6 +29,13 @@ export function checkAttempt(attempt: { answer: KeyMessage | null; attempt: numb
 /** A key as one string, for maps. */
 export const nameOf = ({ organizationId, environment, id }: AnswerKey): string => `${organizationId} ${environment} ${id}`;
 
+/** The fields of a log event about a batch: how many answers it has, and the first of them. */
+export const batchFields = (answers: readonly Pick<AnswerKey, 'organizationId' | 'id'>[]) => ({
+  answers: answers.length,
+  answer_id: answers[0]?.id,
+  organization_id: answers[0]?.organizationId,
+});
+
 export const keyMessage = ({ organizationId, environment, id }: AnswerKey): KeyMessage => ({ organizationId, environment, answerId: id });
 
 /** Each row by its key. */

@@ -333,7 +333,7 @@ test('a hold or settlement that the ledger cannot decide leaves a line in the lo
   const { logger } = rig.deps.process;
   const [warn, error] = [jest.spyOn(logger, 'warn'), jest.spyOn(logger, 'error')];
   const undecided = newMessage(rig.clock.now);
-  const about = { organization_id: organizationId, more: 0, code: 'internal' };
+  const about = { answers: 1, organization_id: organizationId, code: 'internal' };
   try {
     rig.ledger.poison = undecided.id;
     expect(await rig.answers.accept(undecided)).toEqual({ refusal: { code: 'unavailable' } });
