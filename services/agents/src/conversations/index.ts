@@ -8,9 +8,9 @@ import { feedbackStatements, findFeedback } from './store/feedback.ts';
 import { findMessage, type MessageRow, messageStatements, selectMessages } from './store/messages.ts';
 import { removalStatements, removeDeletedConversation } from './store/removal.ts';
 
-export { ConversationCountEntity, ConversationEntity, MessageEntity } from './store/conversations.ts';
+export { ConversationCountEntity, ConversationEntity } from './store/conversations.ts';
 export { MessageFeedbackEntity } from './store/feedback.ts';
-export { findMessage } from './store/messages.ts';
+export { findMessage, MessageEntity } from './store/messages.ts';
 export { maxMessagesPerStep, removeConversations, shortenConversation } from './store/removal.ts';
 
 export const conversationsStatements = { ...messageStatements, ...conversationStatements, ...feedbackStatements, ...removalStatements };

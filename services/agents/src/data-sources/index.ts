@@ -9,7 +9,8 @@ import { reportOrphanedClaims, stepAuditStatements } from './store/step-audit.ts
 import { removeOldClaims, stepStatements } from './store/steps.ts';
 
 export { checkScope, createSources, findMissingTables, type MissingTables, type Sources } from './sources.ts';
-export { AnswerStepEntity, DataSourceEntity, sealedUrls } from './store/data-sources.ts';
+export { DataSourceEntity, sealedUrls } from './store/data-sources.ts';
+export { AnswerStepEntity } from './store/steps.ts';
 
 export const dataSourceMethods = (deps: DataSourcesDeps) => ({
   authorizeStep: authorizeStep(deps),

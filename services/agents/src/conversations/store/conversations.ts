@@ -40,37 +40,6 @@ export const ConversationCountEntity = defineEntity({
   },
 });
 
-/** Partitioned by createdAt, the millisecond in the id. An answer's message is written when the answer ends. */
-export const MessageEntity = defineEntity({
-  name: 'Message',
-  tableName: 'messages',
-  indexes: [migratedIndex('messages_conversation_index')],
-  checks: [
-    { name: 'messages_credits_check', property: 'credits', expression: 'credits >= 0' },
-    { name: 'messages_charged_when_completed', expression: "credits = 0 or status = 'completed'" },
-  ],
-  properties: {
-    organizationId: p.text().primary(),
-    environment: environment().primary(),
-    id: p.text().primary(),
-    createdAt: timestamp().primary(),
-    conversationId: p.text(),
-    agentId: p.text(),
-    userId: p.text(),
-    role: p.enum(['user', 'assistant'] as const),
-    content: p.text(),
-    contentType: p.enum(['markdown', 'text'] as const).default('markdown'),
-    status: p.enum(['completed', 'failed', 'cancelled'] as const),
-    tier: p.text().default(''),
-    credits: p.integer().default(0),
-    attempt: p.integer().default(0),
-    failureCode: p.text().default(''),
-    failureMessage: p.text().default(''),
-    queries: p.json<unknown>().nullable(),
-    record: p.json<unknown>().nullable(),
-  },
-});
-
 export interface ConversationRow {
   id: string;
   agentId: string;

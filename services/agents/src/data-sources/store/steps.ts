@@ -1,5 +1,34 @@
 import { insertInto, type Sql } from '@agent-service/store';
+import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-service/store/entities';
 import type { AttemptKey } from '../../shared/answer.ts';
+
+/** A change of business data that an attempt has claimed. */
+export const AnswerStepEntity = defineEntity({
+  name: 'AnswerStep',
+  tableName: 'answer_steps',
+  indexes: [{ name: 'answer_steps_claimed_at_index', properties: ['claimedAt'] }, migratedIndex('answer_steps_untold_index')],
+  properties: {
+    organizationId: p.text().primary(),
+    environment: environment().primary(),
+    answerId: p.text().primary(),
+    step: p.integer().primary(),
+    attempt: p.integer().primary(),
+    description: p.text(),
+    claimedAt: timestamp(),
+    finishedAt: timestamp().nullable(),
+    rows: p.integer().nullable(),
+    undone: p.boolean().default(false),
+    userId: p.text().default(''),
+    agentId: p.text().default(''),
+    conversationId: p.text().default(''),
+    requestId: p.text().default(''),
+    tableName: p.text().default(''),
+    operation: p.text().default(''),
+    askedRows: p.integer().default(0),
+    keysJson: p.text().default(''),
+    lostAt: timestamp().nullable(),
+  },
+});
 
 /** A change of business data, as its worker describes it. */
 export interface StepChange {
