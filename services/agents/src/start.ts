@@ -46,11 +46,11 @@ import {
   AnswerStepEntity,
   createSources,
   DataSourceEntity,
-  dataSourceMethods,
   dataSourceStatements,
   sealedUrls,
   startStepSweeps,
 } from './data-sources/index.ts';
+import { dataSourceMethods } from './data-sources/rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';

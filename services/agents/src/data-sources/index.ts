@@ -1,27 +1,12 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { describeDataSource } from './describe.ts';
-import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './source-methods.ts';
-import type { DataSourcesDeps } from './sources.ts';
-import { authorizeStep, finishStep } from './step-methods.ts';
 import { reportOrphanedClaims, stepAuditStatements } from './store/step-audit.ts';
 import { removeOldClaims, stepStatements } from './store/steps.ts';
 
 export { checkScope, createSources, findMissingTables, type MissingTables, type Sources } from './sources.ts';
 export { DataSourceEntity, sealedUrls } from './store/data-sources.ts';
 export { AnswerStepEntity } from './store/steps.ts';
-
-export const dataSourceMethods = (deps: DataSourcesDeps) => ({
-  authorizeStep: authorizeStep(deps),
-  connectDataSource: connectDataSource(deps),
-  describeDataSource: describeDataSource(deps),
-  finishStep: finishStep(deps),
-  getDataSource: getDataSource(deps),
-  listDataSources: listDataSources(deps),
-  removeDataSource: removeDataSource(deps),
-  testDataSource: testDataSource(deps),
-});
 
 export function startStepSweeps(process: ProcessContext, { store, now }: Pick<ServiceDeps, 'store' | 'now'>): void {
   startSweep(process, 'lost steps', 1_000, () => reportOrphanedClaims(store, now()), 4_000);

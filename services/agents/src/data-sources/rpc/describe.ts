@@ -11,8 +11,8 @@ import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/cont
 import { firstCharacters } from '@agent-service/contracts/strings';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
-import type { DataSourcesDeps } from './sources.ts';
-import { findDataSource } from './store/data-sources.ts';
+import type { DataSourcesDeps } from '../sources.ts';
+import { findDataSource } from '../store/data-sources.ts';
 
 /** Less than the caller waits. */
 const surveyTimeoutMs = 4_000;

@@ -1,9 +1,9 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { toStorable } from '@agent-service/contracts/text';
-import { checkAttempt } from '../shared/answer.ts';
-import type { ServiceDeps } from '../shared/deps.ts';
-import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from './store/step-audit.ts';
-import { claimStep, finishClaim, loadStepScope, lockStepScope, type StepChange, type StepScope } from './store/steps.ts';
+import { checkAttempt } from '../../shared/answer.ts';
+import type { ServiceDeps } from '../../shared/deps.ts';
+import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from '../store/step-audit.ts';
+import { claimStep, finishClaim, loadStepScope, lockStepScope, type StepChange, type StepScope } from '../store/steps.ts';
 
 type StepDeps = Pick<ServiceDeps, 'store' | 'auditRelay' | 'now'>;
 type AuthorizeRequest = Parameters<RpcOf<'agents', 'authorizeStep'>['handle']>[0];

@@ -1,8 +1,8 @@
 import { type Catalog, type CatalogTable, type DataSource, resolveScope } from '@agent-service/business-data';
 import type { Call } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
+import type { DataSourcesDeps } from '../sources.ts';
 import { describeDataSource } from './describe.ts';
-import type { DataSourcesDeps } from './sources.ts';
 
 const reads = { names: 0, columns: 0 };
 

@@ -18,16 +18,16 @@ import {
   type Tenant,
 } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
-import { checkAttempt } from '../shared/answer.ts';
-import { addressOf, type DataSourcesDeps, toOperatorError } from './sources.ts';
+import { checkAttempt } from '../../shared/answer.ts';
+import { addressOf, type DataSourcesDeps, toOperatorError } from '../sources.ts';
 import {
   type DataSourceRow,
   findDataSource,
   removeDataSource as removeRow,
   saveDataSource,
   listDataSources as selectDataSources,
-} from './store/data-sources.ts';
-import { loadStepScope } from './store/steps.ts';
+} from '../store/data-sources.ts';
+import { loadStepScope } from '../store/steps.ts';
 
 const operatorsAndPortal: Policy = { services: [operatorService, 'portal'] };
 

@@ -1,7 +1,7 @@
 import type { Call } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
-import { connectDataSource } from './source-methods.ts';
-import type { DataSourcesDeps } from './sources.ts';
+import type { DataSourcesDeps } from '../sources.ts';
+import { connectDataSource } from './sources.ts';
 
 const administrator = { organizationId: 'org_1', environment: 'live', userId: 'usr_1', credentialId: 'key_1', admin: true, role: 'admin' };
 const request = {
