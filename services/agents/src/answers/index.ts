@@ -11,7 +11,7 @@ import { acceptStatements } from './store/accept.ts';
 import { beginStatements, leaseStatements } from './store/attempts.ts';
 import { dispatchStatements, dueStatements } from './store/dispatch.ts';
 import { completeStatements, endStatements } from './store/end.ts';
-import { readRecords, readStatements, readWhole } from './store/read.ts';
+import { readStatements, readWhole, selectRecords } from './store/read.ts';
 import { historyStatements } from './store/sql.ts';
 import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
 
@@ -48,7 +48,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
     fail: (attempts) => failAttempts(deps, endAnswers, attempts),
     cancel: ({ sql }, key, options) => endAnswers.cancel(sql, key, options),
     read: (keys) => readWhole(serviceDeps.store.sql, keys),
-    readRecords: (keys) => readRecords(serviceDeps.store.sql, keys),
+    readRecords: (keys) => selectRecords(serviceDeps.store.sql, keys),
     failAnswersOfAgent: ({ sql }, { organizationId, environment }, agentId) =>
       endAnswers.failAnswersOfAgent(sql, { organizationId, environment }, agentId),
   };

@@ -27,7 +27,7 @@ import type { EndRefusal, FailedAttempt } from './settle.ts';
 import type { Message } from './store/accept.ts';
 import type { Claim } from './store/attempts.ts';
 import type { Result } from './store/end.ts';
-import type { ReadRow, readRecords } from './store/read.ts';
+import type { ReadRow, RecordRow } from './store/read.ts';
 import type { AnswerReading } from './store/sql.ts';
 
 /** The life of answers, from acceptance until they are settled or released. */
@@ -42,7 +42,7 @@ export interface Answers {
   /** Cancels an answer of this user with this agent that has no result yet, within the transaction. */
   cancel(transaction: { readonly sql: Sql }, key: AnswerKey, options: CancelOptions): Promise<Cancellation | undefined>;
   read(keys: readonly AnswerReading[]): Promise<ReadRow[]>;
-  readRecords(keys: readonly AnswerReading[]): ReturnType<typeof readRecords>;
+  readRecords(keys: readonly AnswerReading[]): Promise<RecordRow[]>;
   /**
    * Fails the pending answers of an agent within the transaction that deletes it, after the agent's row is locked. The function that
    * it returns has to be called after the commit.
@@ -62,7 +62,7 @@ export const answerMethods = (deps: MethodsDeps) => ({
   completeAnswer: completeAnswer(deps),
   failAnswer: failAnswer(deps),
   readAnswers: readAnswers(deps),
-  readRecords: recordsOf(deps),
+  readRecords: readRecords(deps),
   renewLeases: renewLeases(deps),
   returnAnswers: returnAnswers(deps),
   startAnswer: startAnswer(deps),
@@ -163,7 +163,7 @@ const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> =
 /** A record is smaller than 70 kB, so these fit into one message. */
 const maxRecords = 50;
 
-const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => ({
+const readRecords = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => ({
   allow: services('gateway'),
   async handle({ items }) {
     if (items.length > maxRecords) throw new ServiceError('invalid_request', { message: `At most ${maxRecords} items.`, param: 'items' });

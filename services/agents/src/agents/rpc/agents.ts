@@ -25,7 +25,7 @@ import {
   toAuditChanges,
   toEventData,
 } from '../domain/agent.ts';
-import { findAgent, insertAgent, lockAgent, moveCounts, deleteAgent as removeAgent, updateAgent as updateRow } from '../store/agents.ts';
+import { findAgent, insertAgent, lockAgent, moveCounts, removeAgent, saveAgent } from '../store/agents.ts';
 import { type AgentFilter, readsMatches, type SummaryRow, selectAgents } from '../store/list-agents.ts';
 
 export interface AgentsDeps extends ServiceDeps {
@@ -146,7 +146,7 @@ async function applyUpdate(
     });
   const { agent, fields } = outcome;
   if (fields.length === 0) return before;
-  await updateRow(em, tenant, agent, before);
+  await saveAgent(em, tenant, agent, before);
   await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
   return agent;
 }

@@ -5,7 +5,7 @@ import { once, type Sql, type Transaction, writeAudit } from '@agent-service/sto
 import { findMissingTables, type MissingTables } from '../../data-sources/index.ts';
 import type { ServiceDeps } from '../../shared/deps.ts';
 import { type Agent, type AgentChanges, changeAgent, createDraft } from '../domain/agent.ts';
-import { insertAgent, lockTemplateAgent, listTemplateAgents as selectTemplateAgents, updateAgent } from '../store/agents.ts';
+import { insertAgent, lockTemplateAgent, saveAgent, selectTemplateAgents } from '../store/agents.ts';
 import { type AgentsDeps, nudgeRelays, recordEffects, toAgentMessage } from './agents.ts';
 
 interface Activation {
@@ -120,7 +120,7 @@ async function changeTemplateAgent(
   const outcome = changeAgent(before, changes, at);
   if (outcome.kind === 'refused') throw new ServiceError('invalid_status_transition', { details: { from: outcome.from, to: outcome.to } });
   const { agent, fields } = outcome;
-  await updateAgent(em, tenant, agent, before);
+  await saveAgent(em, tenant, agent, before);
   await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
   return agent;
 }

@@ -165,7 +165,7 @@ export async function lockTemplateAgent(
 }
 
 /** One for each activated template at most. */
-export const listTemplateAgents = (store: Store, { organizationId, environment }: Tenant) =>
+export const selectTemplateAgents = (store: Store, { organizationId, environment }: Tenant) =>
   store.read(async (em) => {
     const rows = await em.find(
       AgentEntity,
@@ -203,15 +203,15 @@ export async function insertAgent(em: EntityManager, tenant: Tenant, agent: Agen
   return affectedRows === 1;
 }
 
-/** Updates an agent that this transaction has locked. */
-export async function updateAgent(em: EntityManager, tenant: Tenant, agent: Agent, before: Agent): Promise<void> {
+/** Saves the change of an agent that this transaction has locked. */
+export async function saveAgent(em: EntityManager, tenant: Tenant, agent: Agent, before: Agent): Promise<void> {
   const isRenamed = agent.name !== before.name || agent.description !== before.description;
   const columns = { ...changingColumns(agent), ...(isRenamed && searchColumns(tenant, agent)) };
   await em.nativeUpdate(AgentEntity, keyOf(tenant, agent.id), columns as Partial<AgentRow>);
 }
 
 /** A sweep removes the conversations later. */
-export async function deleteAgent(em: EntityManager, tenant: Tenant, id: string, at: number): Promise<void> {
+export async function removeAgent(em: EntityManager, tenant: Tenant, id: string, at: number): Promise<void> {
   await em.nativeDelete(AgentEntity, keyOf(tenant, id));
   await em.insert(DeletedAgentEntity, { ...keyOf(tenant, id), deletedAt: new Date(at) });
 }

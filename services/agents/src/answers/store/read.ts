@@ -72,9 +72,14 @@ const records = `
   with ${itemsByKey(numberedColumns)}
   select i.n, m.record - 'steps' as record from items i cross join lateral (${assistantMessage}) m where m.record is not null`;
 
+export interface RecordRow {
+  n: number;
+  record: Partial<AnswerRecord>;
+}
+
 /** Reads how completed answers came about, without their steps. */
-export const readRecords = (sql: Sql, keys: readonly AnswerReading[]): Promise<{ n: number; record: Partial<AnswerRecord> }[]> =>
-  sql(records, [
+export const selectRecords = (sql: Sql, keys: readonly AnswerReading[]): Promise<RecordRow[]> =>
+  sql<RecordRow>(records, [
     toJson(
       numberedColumns,
       keys.map((key, n) => ({ ...key, n })),

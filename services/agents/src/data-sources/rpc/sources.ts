@@ -20,13 +20,7 @@ import {
 import { writeAudit } from '@agent-service/store';
 import { checkAttempt } from '../../shared/answer.ts';
 import { addressOf, type DataSourcesDeps, toOperatorError } from '../sources.ts';
-import {
-  type DataSourceRow,
-  findDataSource,
-  removeDataSource as removeRow,
-  saveDataSource,
-  listDataSources as selectDataSources,
-} from '../store/data-sources.ts';
+import { type DataSourceRow, disconnectDataSource, findDataSource, saveDataSource, selectDataSources } from '../store/data-sources.ts';
 import { loadStepScope } from '../store/steps.ts';
 
 const operatorsAndPortal: Policy = { services: [operatorService, 'portal'] };
@@ -202,7 +196,7 @@ export const removeDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'remove
     const { store, sources, auditRelay, now } = deps;
     const { tenant, user } = await authorOf(deps, request, call);
     const before = await store.transaction(async ({ sql, em }) => {
-      const row = await removeRow(em, tenant, now());
+      const row = await disconnectDataSource(em, tenant, now());
       call.checkDeadline();
       if (row)
         await writeAudit(sql, call, {

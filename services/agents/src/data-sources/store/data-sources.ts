@@ -53,7 +53,7 @@ export const findDataSource = (store: Store, tenant: Tenant): Promise<DataSource
   });
 
 /** Every data source of an organization, or that of one environment. */
-export const listDataSources = (store: Store, organizationId: string, environment: string): Promise<DataSourceRow[]> =>
+export const selectDataSources = (store: Store, organizationId: string, environment: string): Promise<DataSourceRow[]> =>
   store.read(async (em) => {
     const rows = await em.find(DataSourceEntity, { organizationId }, { orderBy: { environment: 'asc' } });
     return rows.filter((row) => environment === '' || row.environment === environment).filter(isConnected);
@@ -78,8 +78,8 @@ export async function saveDataSource(em: EntityManager, tenant: Tenant, urlSeale
   return { before, row: { ...row, urlSealed } };
 }
 
-/** The data source that was removed; undefined where none was connected. */
-export async function removeDataSource(em: EntityManager, tenant: Tenant, at: number): Promise<DataSourceRow | undefined> {
+/** Returns the data source that it disconnected; undefined where none was connected. */
+export async function disconnectDataSource(em: EntityManager, tenant: Tenant, at: number): Promise<DataSourceRow | undefined> {
   const row = await em.findOne(DataSourceEntity, keyOf(tenant), { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!isConnected(row)) return undefined;
   const before = { ...row };
