@@ -2,11 +2,11 @@ import type { Sql } from '@agent-service/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { selectAgents } from '../src/agents/store/list-agents.ts';
-import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf } from '../src/answers/store/accept.ts';
+import { acceptMessages, attachChannels, loadKeys, loadSituations, removeExpiredKeysOf } from '../src/answers/store/accept.ts';
 import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
 import { endCharged, endUncharged, loadStatuses, lockChanges, removeReleased, storeResults } from '../src/answers/store/end.ts';
-import { readAnswers, selectOfDeleted } from '../src/answers/store/read.ts';
+import { readAnswers, findInDeletedConversations } from '../src/answers/store/read.ts';
 import { loadHistories } from '../src/answers/store/sql.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
@@ -44,10 +44,10 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   selectMessages: (sql) => selectMessages(sql, reader, 'conv_1', 20),
   loadSituations: (sql) => loadSituations(sql, [{ ...message, idempotencyScope: '' }]),
   loadKeys: (sql) => loadKeys(sql, [{ ...message, n: 0 }]),
-  removeKeysOf: (sql) => removeKeysOf(sql, [message], now),
+  removeExpiredKeysOf: (sql) => removeExpiredKeysOf(sql, [message], now),
   acceptMessages: (sql) => acceptMessages(sql, [candidate], { inFlight: 50, waiting: 100 }, now),
   attachChannels: (sql) => attachChannels(sql, [message]),
-  selectOfDeleted: (sql) => selectOfDeleted(sql, [message]),
+  findInDeletedConversations: (sql) => findInDeletedConversations(sql, [message]),
   readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
   beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', apart: false, workerChannel: 'worker:1' }], now),
   findUnended: (sql) => findUnended(sql, [key]),

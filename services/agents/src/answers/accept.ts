@@ -1,7 +1,7 @@
 import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { type AnswerKey, acceptanceLimitMs, batchFields, byKey, keyRetentionMs, nameOf, withTime } from '../shared/answer.ts';
+import { type AnswerKey, acceptanceLimitMs, batchFields, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type Admission, admit, type HoldOutcome, holdAll, isExpired, type Refusal } from './admission.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Reservation, sendAssignments, type WaitingWorkers } from './dispatch.ts';
@@ -14,10 +14,10 @@ import {
   loadSituations,
   type Message,
   openLines,
-  removeKeysOf,
+  removeExpiredKeysOf,
   type Situation,
 } from './store/accept.ts';
-import { readInSteps, selectOfDeleted } from './store/read.ts';
+import { readInSteps, findInDeletedConversations } from './store/read.ts';
 import type { AttemptInput } from './store/sql.ts';
 
 const batchItems = 200;
@@ -155,10 +155,10 @@ export class Acceptance {
       store.sql,
       admitted.filter(({ situation }) => !situation.hasLine).map(({ message }) => message),
     );
-    await removeKeysOf(
+    await removeExpiredKeysOf(
       store.sql,
       admitted.filter(({ situation }) => isExpired(situation.key, now())).map(({ message }) => message),
-      now() - keyRetentionMs,
+      now(),
     );
   }
 
@@ -271,12 +271,12 @@ export class Acceptance {
       if (admission.kind === 'repeat') acceptedBefore.push({ ...message, message, isAttached: false });
       if (admission.kind === 'attach') acceptedBefore.push({ ...message, id: admission.answerId, message, isAttached: true });
     }
-    for (const [message, outcome] of await this.#join(acceptedBefore)) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#attachAll(acceptedBefore)) outcomes.set(message, outcome);
     return outcomes;
   }
 
   /** Lets the callers of the messages wait for the answers that were accepted before. */
-  async #join(acceptedBefore: readonly AcceptedBefore[]): Promise<Map<Message, StartOutcome>> {
+  async #attachAll(acceptedBefore: readonly AcceptedBefore[]): Promise<Map<Message, StartOutcome>> {
     if (acceptedBefore.length === 0) return new Map();
     const { store, limits } = this.#deps;
     // First the channels, then the answers: an answer that ends in between is then either read as ended or announced on the channel.
@@ -284,7 +284,7 @@ export class Acceptance {
     const keys = acceptedBefore.map(withTime);
     const rows = byKey(await readInSteps(store.sql, keys, ({ content: _, queries: __, ...row }) => row));
     const attached = acceptedBefore.flatMap((key) => (key.isAttached ? (rows.get(nameOf(key)) ?? []) : []));
-    const deleted = new Set(await selectOfDeleted(store.sql, attached));
+    const deleted = new Set(await findInDeletedConversations(store.sql, attached));
     return new Map(
       acceptedBefore.map(({ message, isAttached, ...key }) => {
         const row = rows.get(nameOf(key));

@@ -32,11 +32,11 @@ export interface Failure {
 
 export const failureOf = (code: PublicErrorCode): Failure => ({ code, message: publicErrorCodes[code].message });
 
-const uncharged = 'No credits were charged.';
+const unchargedNotice = 'No credits were charged.';
 
 /** The failure is what callers who wait get, and the content is for those who read the message. Both say that it cost nothing. */
 export function toFailedEnd(key: AnswerKey, { code, message }: Failure, attempt: number | null = null): UnchargedEnd {
-  const text = message.includes(uncharged) ? message : `${message} ${uncharged}`;
+  const text = message.includes(unchargedNotice) ? message : `${message} ${unchargedNotice}`;
   return {
     ...withTime(key),
     status: 'failed',
@@ -49,7 +49,7 @@ export function toFailedEnd(key: AnswerKey, { code, message }: Failure, attempt:
 const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
   ...withTime(key),
   status: 'cancelled',
-  content: `The answer was cancelled. ${uncharged}`,
+  content: `The answer was cancelled. ${unchargedNotice}`,
   failure: { code: '', message: '' },
   attempt: null,
 });

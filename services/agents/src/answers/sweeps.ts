@@ -1,7 +1,7 @@
 import { callDetached, checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthTracker, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
-import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
+import { type AnswerKey, doubtfulMs, leaseGraceMs, maxLostLeases } from '../shared/answer.ts';
 import { failAbandoned, redispatchOrFail } from './attempts.ts';
 import type { AnswersDeps } from './deps.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -36,8 +36,8 @@ export interface SweepDeps extends AnswersDeps {
   readonly health: HealthTracker;
 }
 
-/** A full page is followed by the next at once. */
-const fullPage = (rows: readonly unknown[]): number => (rows.length >= pageRows ? rows.length : 0);
+/** The number of rows of a full page, after which the sweep runs again at once; 0 for any other page. */
+const countIfFull = (rows: readonly unknown[]): number => (rows.length >= pageRows ? rows.length : 0);
 
 /** Retries releases that their process has not finished in time. */
 export const retryReleases = ({ store, releases, now }: SweepDeps): Promise<number> =>
@@ -51,7 +51,7 @@ export const retrySettlements = ({ store, settlements, now }: SweepDeps): Promis
 export async function processDue(deps: SweepDeps): Promise<number> {
   const { store, now, endAnswers, health } = deps;
   // After an outage of this process or its database, workers first get time to renew their leases.
-  const expired = health.isHealthyFor(healthyMs) ? await takeExpired(store.sql, pageRows, now()) : [];
+  const expired = health.isHealthyFor(leaseGraceMs) ? await takeExpired(store.sql, pageRows, now()) : [];
   await redispatchOrFail(deps, endAnswers, expired, 'lease');
   const overdue = [await failOverdue(deps, 'running'), await failOverdue(deps, 'waiting')];
   const unbegun = await takeUnbegun(store.sql, pageRows, now());
@@ -69,13 +69,13 @@ export async function processDue(deps: SweepDeps): Promise<number> {
     deps,
     inTime.filter(({ lostLeases }) => lostLeases < maxLostLeases),
   );
-  return Math.max(fullPage(expired), ...overdue, fullPage(unbegun));
+  return Math.max(countIfFull(expired), ...overdue, countIfFull(unbegun));
 }
 
 async function failOverdue(deps: SweepDeps, state: 'waiting' | 'running'): Promise<number> {
   const overdue = await takeOverdue(deps.store.sql, state, pageRows, deps.now());
   await failAll(deps, overdue);
-  return fullPage(overdue);
+  return countIfFull(overdue);
 }
 
 async function failAll({ endAnswers }: SweepDeps, keys: readonly AnswerKey[]): Promise<void> {
@@ -133,8 +133,6 @@ export function releaseOverdueHolds({ credits, releases }: Pick<SweepDeps, 'cred
   };
 }
 
-export const removeOldKeys = ({ store, now }: SweepDeps): Promise<number> => removeExpiredKeys(store.sql, now() - keyRetentionMs);
-
 /** The month before as well: in the first moments of a month there are answers that were accepted in the one before. */
 export const createMessagePartitions = (store: Store): Partitions => createMonthPartitions(store, 'messages', { before: 1, after: 1 });
 
@@ -173,7 +171,7 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   );
   startSweep(process, 'stale jobs', minute, removeStaleJobs(deps));
   startSweep(process, 'overdue holds', minute / 2, releaseOverdueHolds(deps));
-  startSweep(process, 'answer keys', minute, () => removeOldKeys(deps));
+  startSweep(process, 'answer keys', minute, () => removeExpiredKeys(store.sql, now()));
   startSweep(process, 'answer counts', minute / 4, async () => {
     metrics.setCounts(await countAnswers(store.sql));
     return 0;

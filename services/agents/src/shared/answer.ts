@@ -124,8 +124,8 @@ export const unbegunMs = 5_000;
 export const maxUnbegunMs = 20_000;
 /** A job that the queue still knows gets a second one after this: the worker that took it may be dead. */
 export const doubtfulMs = 20_000;
-/** The process that owes another service something has this long before a sweep of any process takes over. */
-export const pendingMs = 10_000;
+/** A sweep of any process takes over a settlement, release or end that its process has not finished after this time. */
+export const takeOverMs = 10_000;
 /** The longest time between reading agents and conversations and the commit; far below the time after which an overdue hold is released. */
 export const acceptanceLimitMs = 15_000;
 /** How long the id of a released hold is kept from being accepted; longer than an acceptance takes. */
@@ -135,7 +135,7 @@ export const clockToleranceMs = 60_000;
 /** How long an Idempotency-Key names its answer. */
 export const keyRetentionMs = 24 * 3_600_000;
 /** After this process or its database was away for a while, workers get this long to renew their leases. */
-export const healthyMs = 6_000;
+export const leaseGraceMs = 6_000;
 
 /** The columns of a row under the names that the code uses. */
 export const select = (columns: Readonly<Record<string, string>>): string =>

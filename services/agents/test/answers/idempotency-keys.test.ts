@@ -1,6 +1,7 @@
 import { countLockWaits } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { processDue, removeOldKeys } from '../../src/answers/sweeps.ts';
+import { removeExpiredKeys } from '../../src/answers/store/accept.ts';
+import { processDue } from '../../src/answers/sweeps.ts';
 import { keyRetentionMs, timeOf } from '../../src/shared/answer.ts';
 import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
@@ -53,10 +54,10 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
 
   rig.clock.now += keyRetentionMs;
   expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: false } });
-  await removeOldKeys(rig.deps);
+  await removeExpiredKeys(rig.sql, rig.clock.now);
   expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: true } });
   rig.clock.now += keyRetentionMs + 1;
-  expect(await removeOldKeys(rig.deps)).toBeGreaterThan(0);
+  expect(await removeExpiredKeys(rig.sql, rig.clock.now)).toBeGreaterThan(0);
 });
 
 /** Claims a change of business data in the name of the answer's first attempt. */
@@ -148,5 +149,5 @@ test('a key that is used again is removed alone, with any number of other expire
   expect(await start({ ...keyed, idempotencyFingerprint: 'b' })).not.toBe(id);
   const left = await rig.sql<{ left: number }>(`select count(*)::integer as left from answer_keys where organization_id = 'org_other'`);
   expect(left).toEqual([{ left: 2500 }]);
-  while ((await removeOldKeys(rig.deps)) > 0);
+  while ((await removeExpiredKeys(rig.sql, rig.clock.now)) > 0);
 });

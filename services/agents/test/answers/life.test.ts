@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Acceptance } from '../../src/answers/accept.ts';
 import { WaitingWorkers } from '../../src/answers/dispatch.ts';
 import { retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
-import { pendingMs } from '../../src/shared/answer.ts';
+import { takeOverMs } from '../../src/shared/answer.ts';
 import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
 
@@ -99,7 +99,7 @@ test('an answer that the built-in model has refused completes without a charge, 
     await rig.answers.complete({ ...result(message.id, 1), refused: true });
     if (mood === 'away') {
       rig.ledger.mood = 'well';
-      rig.clock.now += pendingMs + 1;
+      rig.clock.now += takeOverMs + 1;
       await retrySettlements(rig.deps);
     }
     const [ended] = await untilValue(
@@ -299,7 +299,7 @@ test('a hold that the ledger does not decide to release is kept until it does; a
     );
     if (refusal === 'internal') {
       rig.ledger.poison = undefined;
-      rig.clock.now += pendingMs + 1;
+      rig.clock.now += takeOverMs + 1;
       await retryReleases(rig.deps);
     }
     await untilValue(
@@ -349,7 +349,7 @@ test('a hold or settlement that the ledger cannot decide leaves a line in the lo
     );
     expect(error).toHaveBeenCalledWith(line);
     rig.ledger.poison = undefined;
-    rig.clock.now += pendingMs;
+    rig.clock.now += takeOverMs;
     await retrySettlements(rig.deps);
     await untilValue(
       () => endedOf(message.id),

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
-import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
+import { type AnswerKey, keyRetentionMs, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import {
   type AgentInput,
   afterLines,
@@ -185,10 +185,10 @@ const expiredKeysOfMessages = `
   where ${sameTenant('key', 'old')} and key.scope = old.scope`;
 
 /** Removes the Idempotency-Keys of these messages where they have expired. */
-export async function removeKeysOf(sql: Sql, messages: readonly Message[], before: number): Promise<void> {
+export async function removeExpiredKeysOf(sql: Sql, messages: readonly Message[], now: number): Promise<void> {
   if (messages.length === 0) return;
   const keyed = messages.map((message, n) => ({ ...message, n }));
-  await sql(expiredKeysOfMessages, [toJson(scopeColumns, keyed), before]);
+  await sql(expiredKeysOfMessages, [toJson(scopeColumns, keyed), now - keyRetentionMs]);
 }
 
 const expiredKeys = `
@@ -197,7 +197,8 @@ const expiredKeys = `
   returning 1`;
 
 /** Removes a bounded number of expired Idempotency-Keys; returns how many. */
-export const removeExpiredKeys = async (sql: Sql, before: number): Promise<number> => (await sql(expiredKeys, [before])).length;
+export const removeExpiredKeys = async (sql: Sql, now: number): Promise<number> =>
+  (await sql(expiredKeys, [now - keyRetentionMs])).length;
 
 const candidateColumns: RowColumns<Candidate> = {
   ...keyColumns,

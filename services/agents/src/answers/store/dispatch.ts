@@ -5,7 +5,7 @@ import {
   leaseMs,
   maxLostLeases,
   maxUnbegunMs,
-  pendingMs,
+  takeOverMs,
   type State,
   select,
   states,
@@ -132,7 +132,7 @@ const dueIn = (state: 'waiting' | 'dispatched' | 'running', columns = '', where 
 
 const overdueIn = (state: 'waiting' | 'running') => `
   with ${dueIn(state, '', ` and deadline <= ${at('$2')}`)}
-  update answers a set due = ${at(`$2 + ${pendingMs}`)} from due d where ${sameKey('a', 'd')}
+  update answers a set due = ${at(`$2 + ${takeOverMs}`)} from due d where ${sameKey('a', 'd')}
   returning ${selectKey('a')}`;
 
 const overdue = { waiting: overdueIn('waiting'), running: overdueIn('running') };
@@ -172,7 +172,7 @@ const unbegun = `
         limit least(d.priority / 2, ${maxCompared})) older) as rank
     from due d)
   update answers a set
-    due = case when r.overdue then ${at(`$2 + ${pendingMs}`)} else least(a.deadline, ${at('$2')}
+    due = case when r.overdue then ${at(`$2 + ${takeOverMs}`)} else least(a.deadline, ${at('$2')}
       + least(interval '${maxUnbegunMs} milliseconds', greatest(interval '${unbegunMs} milliseconds', ${at('$2')} - r.dispatched_at))) end,
     priority = case when r.rank * 2 <= r.priority then r.rank else a.priority end
   from ranked r where ${sameKey('a', 'r')}

@@ -1,6 +1,6 @@
 import type { AnswerRecord } from '@agent-service/contracts';
 import { eventTopic, insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, takeOverMs, select, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
   type AnswerReading,
@@ -96,7 +96,7 @@ const complete = `
     where a.state in ${statesFor('complete')} and a.attempt = i.attempt
     ${inLockOrder('a')} for update of a)
   update answers a
-  set state = ${stateAfter('complete')}, due = ${at(`$2 + ${pendingMs}`)}, content = n.content, content_type = n.content_type,
+  set state = ${stateAfter('complete')}, due = ${at(`$2 + ${takeOverMs}`)}, content = n.content, content_type = n.content_type,
     input_tokens = n.input_tokens, output_tokens = n.output_tokens, queries = n.queries, record = n.record, refused = n.refused
   from newest n where ${sameKey('a', 'n')}
   returning ${select(storedColumns)}`;
@@ -111,7 +111,7 @@ export const storeResults = (sql: Sql, results: readonly Result[], now: number):
   sql<StoredResult>(complete, [toJson(resultColumns, results), now]);
 
 const dueSettlements = `
-  update answers a set due = ${at(`$1 + ${pendingMs}`)}
+  update answers a set due = ${at(`$1 + ${takeOverMs}`)}
   where a.ctid = any(array(
     select ctid from answers where ${inState('settling')} and due <= ${at('$1')}
     order by due limit $2 for update skip locked))
@@ -216,7 +216,7 @@ const replyColumns = {
   attempt: 'attempt',
 };
 
-const uncharged = `
+const unchargedEnds = `
   with ${itemsByKey(unchargedColumns)}, ${lockedLines()},
   ending as materialized (
     select i.*, a.state as previous_state from items i join answers a on ${sameKey('a', 'i')}
@@ -224,7 +224,7 @@ const uncharged = `
       and case when i.unsettled then a.state in ${statesFor('endUnsettled')} else a.state in ${statesFor('end')} end
     ${inLockOrder('a')} for update of a),
   ended as (
-    update answers a set state = ${stateAfter('end')}, due = ${at(`$2 + ${pendingMs}`)}, content = '', claim = ''
+    update answers a set state = ${stateAfter('end')}, due = ${at(`$2 + ${takeOverMs}`)}, content = '', claim = ''
     from ending e where ${sameKey('a', 'e')}
     returning a.*, e.previous_state, e.created_at, e.status, e.content as sentence, e.failure_code, e.failure_message,
       e.done_queries, e.done_record),
@@ -276,7 +276,7 @@ const uncharged = `
  * Idempotency-Key, unless it has begun a change of business data: a repeat would make that again.
  */
 export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
-  sql<UnchargedRow>(uncharged, [toJson(unchargedColumns, ends), now]);
+  sql<UnchargedRow>(unchargedEnds, [toJson(unchargedColumns, ends), now]);
 
 const lockedAnswers = `
   with ${itemsByKey(keyColumns)}, ${lockedLines()}
@@ -320,7 +320,7 @@ const chargedColumns: RowColumns<ChargedEnd> = {
   event: ['jsonb', ({ event }) => event],
 };
 
-const charged = `
+const chargedEnds = `
   with ${itemsByKey(chargedColumns)}, ${lockedLines()},
   settled as materialized (
     select i.* from items i join answers a on ${sameKey('a', 'i')}
@@ -356,7 +356,7 @@ const charged = `
  * charged twice in a batch.
  */
 export const endCharged = (sql: Sql, ends: readonly ChargedEnd[]): Promise<ChargedRow[]> =>
-  sql<ChargedRow>(charged, [toJson(chargedColumns, ends)]);
+  sql<ChargedRow>(chargedEnds, [toJson(chargedColumns, ends)]);
 
 const unusedHolds = `
   with ${items(keyColumns)}
@@ -375,7 +375,7 @@ export const markUnusedHolds = (sql: Sql, keys: readonly AnswerKey[], now: numbe
   sql<AnswerKey>(unusedHolds, [toJson(keyColumns, keys), now]);
 
 const dueReleases = `
-  update answers a set due = ${at(`$1 + ${pendingMs}`)}
+  update answers a set due = ${at(`$1 + ${takeOverMs}`)}
   where a.ctid = any(array(
     select ctid from answers where ${inState('releasing')} and due <= ${at('$1')}
     order by due limit $2 for update skip locked))
@@ -397,4 +397,4 @@ export async function removeReleased(sql: Sql, keys: readonly AnswerKey[], now: 
   await sql(releasedHolds, [toJson(keyColumns, keys), now]);
 }
 
-export const endStatements = { uncharged, lockedAnswers, claimedChanges, charged, unusedHolds, dueReleases, releasedHolds };
+export const endStatements = { unchargedEnds, lockedAnswers, claimedChanges, chargedEnds, unusedHolds, dueReleases, releasedHolds };

@@ -140,8 +140,8 @@ const deletedConversations = `
   select i.n from items i cross join lateral (
     select 1 from conversations c where ${sameTenant('c', 'i')} and c.id = i.conversation_id and c.deleted_at is not null limit 1) deleted`;
 
-/** Those of the answers whose conversations are deleted, and not yet removed. */
-export async function selectOfDeleted<Answer extends Omit<ConversationKey, 'n'>>(sql: Sql, answers: readonly Answer[]): Promise<Answer[]> {
+/** The answers among these whose conversation is deleted but not yet removed. */
+export async function findInDeletedConversations<Answer extends Omit<ConversationKey, 'n'>>(sql: Sql, answers: readonly Answer[]): Promise<Answer[]> {
   if (answers.length === 0) return [];
   const numbered = answers.map((answer, n) => ({ ...answer, n }));
   const rows = await sql<{ n: number }>(deletedConversations, [toJson(conversationColumns, numbered)]);
