@@ -6,7 +6,7 @@ import { acceptMessages, attachChannels, loadKeys, loadSituations, removeExpired
 import { beginAnswers, findUnended, renewLeases } from '../src/answers/store/attempts.ts';
 import { dispatchNext, redispatchUnbegun } from '../src/answers/store/dispatch.ts';
 import { endCharged, endUncharged, loadStatuses, lockChanges, removeReleased, storeResults } from '../src/answers/store/end.ts';
-import { readAnswers, findInDeletedConversations } from '../src/answers/store/read.ts';
+import { findInDeletedConversations, readAnswers } from '../src/answers/store/read.ts';
 import { loadHistories } from '../src/answers/store/sql.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';

@@ -17,7 +17,7 @@ import {
   removeExpiredKeysOf,
   type Situation,
 } from './store/accept.ts';
-import { readInSteps, findInDeletedConversations } from './store/read.ts';
+import { findInDeletedConversations, readInSteps } from './store/read.ts';
 import type { AttemptInput } from './store/sql.ts';
 
 const batchItems = 200;

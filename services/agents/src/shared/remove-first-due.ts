@@ -4,17 +4,17 @@ import { classifyDatabaseFailure, type Sql, type Store } from '@agent-service/st
 export type RemovalLogger = Pick<Logger, 'warn'>;
 
 interface Removal<Due> {
-  /** Locks the first that is due. */
+  /** Locks the first item that is due. */
   find(sql: Sql): Promise<Due | undefined>;
-  /** Removes a bounded part of it and returns how much it did. */
+  /** Removes a bounded part of the item; returns how much it did, at least 1. */
   remove(sql: Sql, due: Due): Promise<number>;
   /** Puts it behind the others. */
   postpone(sql: Sql, due: Due): Promise<unknown>;
 }
 
 /**
- * Removes a part of the first that is due; returns 0 where none is. One of whose rows is locked, as by an administrator's session, goes behind the
- * others, which would otherwise all wait for it.
+ * Removes a bounded part of the first item that is due; returns 0 where none is. An item with a locked row, for example by an administrator's
+ * session, is postponed, so that the others do not wait for it.
  */
 export async function removeFirstDue<Due extends object>(
   store: Pick<Store, 'sql' | 'transaction'>,

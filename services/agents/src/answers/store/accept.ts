@@ -197,8 +197,7 @@ const expiredKeys = `
   returning 1`;
 
 /** Removes a bounded number of expired Idempotency-Keys; returns how many. */
-export const removeExpiredKeys = async (sql: Sql, now: number): Promise<number> =>
-  (await sql(expiredKeys, [now - keyRetentionMs])).length;
+export const removeExpiredKeys = async (sql: Sql, now: number): Promise<number> => (await sql(expiredKeys, [now - keyRetentionMs])).length;
 
 const candidateColumns: RowColumns<Candidate> = {
   ...keyColumns,

@@ -5,10 +5,10 @@ import {
   leaseMs,
   maxLostLeases,
   maxUnbegunMs,
-  takeOverMs,
   type State,
   select,
   states,
+  takeOverMs,
   unbegunMs,
 } from '../../shared/answer.ts';
 import {
@@ -37,7 +37,7 @@ import {
   tenantColumns,
 } from './sql.ts';
 
-/** A dispatched answer. It has begun where a worker was given for it, and needs a job otherwise. */
+/** A dispatched answer. It has begun if a worker was reserved for it; otherwise it needs a job. */
 export type DispatchedRow = RedispatchedRow & {
   /** How many more of the tenant's answers could be dispatched: some were accepted while the statement waited for the line. */
   readonly missed: number;

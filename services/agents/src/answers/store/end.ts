@@ -1,6 +1,6 @@
 import type { AnswerRecord } from '@agent-service/contracts';
 import { eventTopic, insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, takeOverMs, select, unusedHoldMs } from '../../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, select, takeOverMs, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
   type AnswerReading,

@@ -141,7 +141,10 @@ const deletedConversations = `
     select 1 from conversations c where ${sameTenant('c', 'i')} and c.id = i.conversation_id and c.deleted_at is not null limit 1) deleted`;
 
 /** The answers among these whose conversation is deleted but not yet removed. */
-export async function findInDeletedConversations<Answer extends Omit<ConversationKey, 'n'>>(sql: Sql, answers: readonly Answer[]): Promise<Answer[]> {
+export async function findInDeletedConversations<Answer extends Omit<ConversationKey, 'n'>>(
+  sql: Sql,
+  answers: readonly Answer[],
+): Promise<Answer[]> {
   if (answers.length === 0) return [];
   const numbered = answers.map((answer, n) => ({ ...answer, n }));
   const rows = await sql<{ n: number }>(deletedConversations, [toJson(conversationColumns, numbered)]);

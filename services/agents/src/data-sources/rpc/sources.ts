@@ -65,7 +65,7 @@ export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'conne
     const author = await authorOf(deps, request, call);
     const { tenant, user } = author;
     if (user && request.allowSuperuser) throw new ServiceError('service_forbidden');
-    const connection = connectionOf(request, user !== undefined, request.allowSuperuser);
+    const connection = connectionOf(request, { guarded: user !== undefined, allowSuperuser: request.allowSuperuser });
     const { tables, roleGate } = await readFor(deps, connection, { tenant, user, signal: call.signal }, readTables);
     // The reading may have taken seconds, in which a session can end.
     await checkAuthor(deps, request, call, author);
@@ -91,8 +91,7 @@ export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'conne
 
 const connectionOf = (
   { url, caCertificate }: { readonly url: string; readonly caCertificate: string },
-  guarded: boolean,
-  allowSuperuser = false,
+  { guarded, allowSuperuser = false }: { readonly guarded: boolean; readonly allowSuperuser?: boolean },
 ): DataSourceConnection => ({ url, ca: checkCertificate(caCertificate), allowSuperuser, guarded });
 
 function checkCertificate(pem: string): string {
@@ -153,7 +152,7 @@ export const testDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'testData
     const { store, sources } = deps;
     const { tenant, user } = await authorOf(deps, request, call);
     const author = { tenant, user, signal: call.signal };
-    if (request.url !== '') return await readFor(deps, connectionOf(request, user !== undefined), author, checkSource);
+    if (request.url !== '') return await readFor(deps, connectionOf(request, { guarded: user !== undefined }), author, checkSource);
     const row = await findDataSource(store, tenant);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected here.' });
     const connection = sources.open(row);
