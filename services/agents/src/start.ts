@@ -54,11 +54,11 @@ import { dataSourceMethods } from './data-sources/rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';
-/** Databases that users of the portal connect or test: an organization waits for its own only. */
+/** Limits the databases that users of the portal connect or test at once. An organization waits only for its own. */
 const connectLimits = { permits: 16, maxWaiting: 2 };
 /**
- * Half of the connections may serve changes, and messages need the rest: a quarter for lists that may read every agent of an organization. As many wait
- * as one key may send in a minute.
+ * Limits the lists that may read every agent of an organization to a quarter of the connections: changes may take half of them, and messages need
+ * the rest. As many lists may wait as one key may request in a minute.
  */
 const longListLimits = (connections: number) => ({ permits: Math.ceil(connections / 4), maxWaiting: 600 });
 

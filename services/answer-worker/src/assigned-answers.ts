@@ -15,7 +15,7 @@ interface AssignedAnswersDeps {
   readonly run: (assigned: AssignedAnswer, stopping: AbortSignal) => Promise<void>;
 }
 
-/** Calls that wait at one replica: the others take answers while the response of one is under way. */
+/** The most calls that wait at one replica: while the response of one is under way, the others can take answers. */
 const maxWaits = 4;
 const retryMs = 1_000;
 /** Poll rarely: an older replica does not implement WaitForAnswers. */
@@ -37,7 +37,7 @@ interface ReplicaWaits {
   pausedUntil: number;
 }
 
-/** Takes answers from replicas of agents without jobs while this worker has much free capacity. All others come from the queue. */
+/** Takes answers directly from the replicas of agents while this worker has much free capacity. All other answers come from the queue. */
 export function takeAssignedAnswers(process: ProcessContext, deps: AssignedAnswersDeps): void {
   const taker = new AssignedAnswers(process, deps);
   taker.start();
@@ -137,7 +137,7 @@ class AssignedAnswers {
       return await this.#deps.answers.wait(waits.replica, { capacity, receivedAnswerIds, stopping: this.#process.stopping.aborted });
     } catch (cause) {
       const error = ServiceError.from(cause);
-      // A replica that does not serve has disappeared, or takes the attempts back: its entry is not kept for them, and a stop does not wait.
+      // Confirmations are sent again only to a replica that serves. Any other has ended or takes the attempts back, and a stop does not wait for it.
       if (waits.isServing && !this.#process.stopping.aborted) waits.received.unshift(...receivedAnswerIds);
       const isReplicaAway = isAway(error.code);
       waits.pausedUntil = performance.now() + (isReplicaAway ? retryMs : unsupportedMs);

@@ -99,7 +99,7 @@ interface LeaseDeps {
 
 /**
  * Renews the leases of all answers in flight with one timer. An answer continues while its lease cannot be renewed, and agents decides
- * whether to accept its result. Stops after everything that works on answers.
+ * whether to accept its result. Renewals stop after all work on answers.
  */
 export function startLeases(process: ProcessContext, { inFlightAnswers, answers, meters }: LeaseDeps, everyMs: number): void {
   const stop = new AbortController();

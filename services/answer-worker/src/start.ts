@@ -33,7 +33,7 @@ export interface Timing {
 const maxWaitingShare = 0.5;
 /** A worker whose answers fill this part of its concurrency takes all others from the queue. */
 const maxActiveShare = 0.75;
-/** Child processes check one statement at a time; the second thread is ready when the first must be replaced. */
+/** A child process checks one statement at a time; the second thread is ready in case the first has to be replaced. */
 const apartThreads = 2;
 /** Bytes of query results that the process holds at a time, as PostgreSQL sent them. */
 const maxResultBytes = 128 * 1024 * 1024;

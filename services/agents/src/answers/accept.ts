@@ -85,7 +85,7 @@ export class Acceptance {
     return outcome;
   }
 
-  /** A message whose caller has left in the meantime makes those after it wait for no batch. */
+  /** Refuses a message whose caller has left in the meantime, so that the messages behind it do not wait for its batch. */
   async #acceptAfter(conflicting: readonly Promise<void>[], message: Message): Promise<StartOutcome> {
     if (conflicting.length === 0) return this.#batcher.add(message);
     await Promise.all(conflicting);
@@ -225,7 +225,10 @@ export class Acceptance {
     sendAssignments(this.#deps, this.#waitingWorkers, attempts);
   }
 
-  /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#releaseAndExplain` tells which. */
+  /**
+   * Returns no rows where the database is unavailable, or the Idempotency-Key of the only message was taken in the meantime:
+   * `#releaseAndExplain` finds out which.
+   */
   async #insert(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
     const { store, limits, process, now } = this.#deps;
     if (candidates.length === 0) return [];

@@ -39,7 +39,7 @@ export function admit(situation: Situation, limits: { waiting: number }, now: nu
   if (situation.agentStatus !== 'active') return refuse('agent_not_active');
   if (situation.continues && !situation.conversationFound) return refuse('not_found', 'conversation_id');
   if (situation.continues && situation.conversationBusy) return refuse('conversation_busy');
-  // Also while fewer are in flight than may be: the statement that accepts lets no message go before those that wait.
+  // Even while more answers may be in flight: the statement that accepts lets no message overtake those that wait.
   if (situation.waiting >= limits.waiting) return refuse('too_many_waiting');
   return { kind: 'admit' };
 }
@@ -78,11 +78,14 @@ const decisive = new Set<ErrorCode>([
 
 type HoldDeps = Pick<AnswersDeps, 'credits' | 'process' | 'slowTenants'>;
 
-/** Holds what each answer may cost at most. An Error is the outcome of a tenant that the others do not wait for. */
+/**
+ * Holds what each answer may cost at most. The outcome is an Error where the call of its tenant failed, or took so long that the others do not
+ * wait for it.
+ */
 export const holdAll = (deps: HoldDeps, items: readonly Holdable[]): Promise<(HoldOutcome | Error)[]> =>
   callByTenant(items, (ofTenant) => holdOfTenant(deps, ofTenant));
 
-/** Tries twice what the ledger did not decide or did not answer in time: a hold is idempotent by its answer's id. */
+/** Tries a second time to make the holds that the ledger did not decide, or not in time: a hold is idempotent by its answer's id. */
 async function holdOfTenant(deps: HoldDeps, items: readonly Holdable[]): Promise<HoldOutcome[]> {
   const first = await tryHold(deps, items);
   if (items[0] && first.outcomes.includes(undecided)) deps.slowTenants.ledger.add(tenantName(items[0]));

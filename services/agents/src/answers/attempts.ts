@@ -36,8 +36,8 @@ export function createBeginBatcher(deps: AnswersDeps, endAnswers: EndAnswers): B
     new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
 
   /**
-   * The agent was deleted by a process that has not ended these answers yet, or died before. Other tenants of the batch do not wait for it.
-   * If it fails, the leases expire, and the next attempt to begin the answers repeats it.
+   * Ends answers whose agent was deleted by a process that has not ended them yet, or died before. Other tenants of the batch do not wait for
+   * this. If it fails, the leases expire, and the next attempt to begin the answers repeats it.
    */
   function endOrphans(rows: readonly AnswerKey[]): void {
     if (rows.length === 0) return;

@@ -18,7 +18,7 @@ interface Publisher<Message> {
   publish(channel: string, message: Message): void;
 }
 
-/** Dependencies of answers. */
+/** Everything that the service gives to the module. */
 export interface AnswersServiceDeps extends ServiceDeps {
   readonly redis: RedisConnections;
   readonly jobs: Producer<AnswerJob>;
@@ -30,7 +30,7 @@ export interface AnswersServiceDeps extends ServiceDeps {
   readonly limits: AnswerLimits;
 }
 
-/** Dependencies of the answers module. */
+/** Dependencies of the files of the module. */
 export interface AnswersDeps
   extends Pick<AnswersServiceDeps, 'store' | 'credits' | 'replies' | 'notices' | 'limits' | 'eventRelay' | 'now'> {
   readonly process: ProcessContext;
@@ -42,8 +42,9 @@ export interface AnswersDeps
 }
 
 /**
- * `ledger`: a batch calls credits, which may take seconds, so that renewals of leases must not wait behind it. `statement`: it only runs
- * statements. `end`: it ends answers, and batches of both other kinds wait for it. With permits in common they could wait for each other.
+ * The work of a batch. `ledger`: it calls credits, which may take seconds, and renewals of leases must not wait for that. `statement`: it only
+ * runs statements. `end`: it ends answers, which batches of the other kinds wait for. Each kind has permits of its own, since with permits in
+ * common they could wait for each other.
  */
 type BatchKind = 'ledger' | 'statement' | 'end';
 
@@ -257,7 +258,7 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
   };
 }
 
-/** Throws if an item failed because the database is away: then so will all others. */
+/** Throws if an item failed because the database is unavailable: all other items fail for the same reason. */
 export function throwIfDatabaseAway(outcomes: readonly PromiseSettledResult<unknown>[]): void {
   for (const outcome of outcomes)
     if (outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all') throw outcome.reason;

@@ -37,8 +37,8 @@ export function createDispatcher(deps: AnswersDeps, waitingWorkers: WaitingWorke
   }
 
   /**
-   * Begins as many answers as workers wait for; the others need jobs. Where the outcome of the statement is unknown, attempts may have begun
-   * of which no worker knows: they lose their leases.
+   * Begins as many answers as workers wait for; the others need jobs. If the outcome of the statement is unknown, attempts may have begun that
+   * no worker knows of: their leases expire.
    */
   async function dispatchForWorkers(tenants: readonly HeldUpTenant[]): Promise<DispatchedRow[]> {
     const reserved = waitingWorkers.reserve(tenants.reduce((sum, { answers }) => sum + answers, 0));
@@ -128,7 +128,7 @@ interface Worker {
   readonly channel: string;
   readonly waits: Wait[];
   reserved: number;
-  /** Assignments that no wait was there for; the worker's next wait takes them. */
+  /** Assignments without a wait that could take them; the worker's next wait does. */
   unsent: Assignment[];
   isStopping: boolean;
 }
@@ -140,8 +140,8 @@ interface Unconfirmed {
 
 /**
  * Workers that wait at this process for answers. A worker waits with a few calls at a time, and each response uses one of them up. So a
- * frozen worker gets a few answers at most, which are taken back within two seconds and get jobs; its next call confirms the answers of a
- * healthy one.
+ * frozen worker gets a few answers at most, which are taken back within two seconds and get jobs; a healthy worker confirms its answers with
+ * its next call.
  */
 export class WaitingWorkers {
   readonly #stopping: AbortSignal;
@@ -269,7 +269,7 @@ export class WaitingWorkers {
     this.#forgetIdle(worker);
   }
 
-  /** Takes back what workers have not confirmed: they are frozen or dead, or the connection is. */
+  /** Takes back attempts that workers have not confirmed: the worker is frozen or dead, or its connection is broken. */
   #checkConfirmations(): void {
     const lost: AttemptKey[] = [];
     for (const [name, unconfirmed] of this.#unconfirmed) {

@@ -34,7 +34,7 @@ export const failureOf = (code: PublicErrorCode): Failure => ({ code, message: p
 
 const unchargedNotice = 'No credits were charged.';
 
-/** The failure is what callers who wait get, and the content is for those who read the message. Both say that it cost nothing. */
+/** `failure` is for callers that wait, and `content` for readers of the message. Both say that nothing was charged. */
 export function toFailedEnd(key: AnswerKey, { code, message }: Failure, attempt: number | null = null): UnchargedEnd {
   const text = message.includes(unchargedNotice) ? message : `${message} ${unchargedNotice}`;
   return {
@@ -57,7 +57,7 @@ const toCancelledEnd = (key: AnswerKey): UnchargedEnd => ({
 /** An end that no worker reports. A worker says itself what it has changed. */
 const isUnreported = ({ attempt }: UnchargedEnd) => attempt === null;
 
-/** Says of business data that it was changed, or may have been, where no worker reports the end; the end is in the same transaction, then. */
+/** Adds to ends that no worker reports whether business data was changed, or may have been. They have to be ended in the same transaction. */
 async function describeChanges(sql: Sql, ends: readonly UnchargedEnd[]): Promise<readonly UnchargedEnd[]> {
   if (!ends.some(isUnreported)) return ends;
   // All of them are locked, in the order of the statement that ends them.

@@ -133,7 +133,7 @@ export function releaseOverdueHolds({ credits, releases }: Pick<SweepDeps, 'cred
   };
 }
 
-/** The month before as well: in the first moments of a month there are answers that were accepted in the one before. */
+/** Also for the month before: at the start of a month there are still answers that were accepted in it. */
 export const createMessagePartitions = (store: Store): Partitions => createMonthPartitions(store, 'messages', { before: 1, after: 1 });
 
 const second = 1_000;
@@ -144,7 +144,7 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   const { process, store, dispatcher, metrics, now } = deps;
   const partitions = createMessagePartitions(store);
   await partitions.ensure(now());
-  // A machine may sleep for longer than the months that are made ahead: no message is accepted until that is noticed.
+  // A machine may sleep past the last partition. No message is accepted then until this sweep has made the next one.
   startSweep(process, 'message partitions', second, () => partitions.ensure(now()).then(() => 0));
   const findShared = shareResult(() => findAndReport(deps));
   const sweepWhereDue = (name: string, isDue: (due: DueWork) => boolean, step: () => Promise<number>) =>

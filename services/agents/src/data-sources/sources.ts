@@ -144,7 +144,7 @@ const untrusted = 'The data source has a certificate of an unknown authority. Co
 const silent =
   'The data source cannot be reached: its host does not answer. Check the host, and whether a firewall keeps this service out.';
 
-/** By the codes of Node, OpenSSL and PostgreSQL. They name what to mend to a person who connects a data source; a model gets the plainer message. */
+/** By the codes of Node, OpenSSL and PostgreSQL. They tell a person who connects a data source what to correct; a model gets the plainer message. */
 const connectionMessages: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The data source cannot be reached: no address was found for the name of its host. Check the host.',
   ECONNREFUSED: 'The data source cannot be reached: its host accepts no connection at this port. Check the host and the port.',

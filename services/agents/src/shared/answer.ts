@@ -41,7 +41,7 @@ export const keyMessage = ({ organizationId, environment, id }: AnswerKey): KeyM
 /** Each row by its key. */
 export const byKey = <Row extends AnswerKey>(rows: readonly Row[]): Map<string, Row> => new Map(rows.map((row) => [nameOf(row), row]));
 
-/** The rows without those whose key another row before them has. */
+/** The first row of each key. */
 export const firstOfEachKey = <Row extends AnswerKey>(rows: readonly Row[]): Row[] => [...byKey(rows.toReversed()).values()];
 
 const timeLength = 10;

@@ -36,8 +36,8 @@ export interface AnswerTools {
   /** Every step so far. */
   readonly log: StepLog;
   /**
-   * Reads the tables in scope, and returns their description in at most so many bytes. Rejects with the failure of the answer where the
-   * data source cannot be read, or has none of the tables.
+   * Reads the tables in scope, and returns a function that describes them in at most that many bytes. Rejects with the failure of the answer
+   * where the data source cannot be read, or has none of the tables.
    */
   describeData(): Promise<(maxBytes: number) => string>;
   /** The failure of the answer, with a note about changes that were made before it. */
@@ -193,7 +193,7 @@ const maxRetries = 2;
 const retryWithinMs = 5_000;
 const pauseAfter = createBackoff({ firstMs: 250, maxMs: 1_000, jitter: 1 });
 
-/** Repeats what reads while the data source is unavailable: a database that was restarted has closed the connections in the pool. */
+/** Retries a read while the data source is unavailable: a database that was restarted has closed the connections in the pool. */
 function retryUnavailable<Result>(read: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   const begin = performance.now();
   const isRepeated = (failures: number, cause: unknown) =>

@@ -34,11 +34,11 @@ interface Step {
   readonly input: unknown;
   readonly toolResult: ToolResult;
   readonly durationMs: number;
-  /** A step that comes before the question is understood: it has its statement, and is none of the answer's queries. */
+  /** True for a step before the question is understood. It is recorded with its statement, but not as a query of the answer. */
   readonly isPreparation?: boolean | undefined;
 }
 
-/** Every step of an attempt, with whole statements as long as all texts together fit into a call with the longest content. */
+/** The steps of an attempt. Texts are cut where all of them together would not fit into a call beside the longest content. */
 export class StepLog {
   readonly queries: QueryRecord[] = [];
   readonly steps: StepRecord[] = [];

@@ -141,7 +141,7 @@ export const loadKeys = (sql: Sql, keyed: readonly Keyed[]): Promise<KeyRow[]> =
 export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<Situation[]> {
   const numbered = messages.map((message, n) => ({ ...message, n }));
   const rows = await sql<SituationRow>(situations, [toJson(situationColumns, numbered)]);
-  // Afterwards: a message that makes the conversation busy is known by its key as well.
+  // Read after the situations: the key of a message that made the conversation busy is stored by then.
   const keyed = numbered.filter(({ idempotencyScope }) => idempotencyScope !== '');
   const keys = await loadKeys(sql, keyed);
   const keyOf = new Map(keys.map((key) => [key.n, key]));
@@ -368,7 +368,7 @@ export function acceptMessages(
 
 const maxChannels = 20;
 
-/** A channel that is to hear of an answer from now on. */
+/** A reply channel that gets the events of an answer from now on. */
 export type Listener = AnswerKey & Pick<Message, 'replyChannel' | 'stream'>;
 
 const listenerColumns: RowColumns<Listener> = {

@@ -27,7 +27,10 @@ const removeMessages = `delete from messages ${rowsOf} conversation_id = any($3:
 const removeFeedback = `delete from message_feedback ${rowsOf} conversation_id = any($3::text[])`;
 const remove = `delete from conversations ${rowsOf} id = any($3::text[])`;
 
-/** Removes conversations whose messages fit a step, with all that belongs to them. First the conversations: feedback locks its own. */
+/**
+ * Removes conversations whose messages fit a step, with all that belongs to them. The conversations go first, because a transaction that writes
+ * feedback locks its conversation.
+ */
 export async function removeConversations(sql: Sql, { organizationId, environment }: Tenant, ids: readonly string[]): Promise<void> {
   for (const statement of [remove, removeMessages, removeFeedback]) await sql(statement, [organizationId, environment, ids]);
 }

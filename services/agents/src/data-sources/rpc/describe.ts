@@ -123,5 +123,5 @@ const toColumn = ({ name, type, nullable, comment }: CatalogColumn, primaryKey: 
   comment: boundComment(comment),
 });
 
-/** Again, for a database that does not keep to the limit of its survey. */
+/** Cuts a comment again, because a database may ignore the limit that the survey of its tables names. */
 const boundComment = (comment: string | null): string => firstCharacters(comment ?? '', maxCommentLength);

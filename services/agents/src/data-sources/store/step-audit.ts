@@ -112,7 +112,7 @@ export async function reportLostClaims(sql: Sql, claims: readonly ClaimedStep[],
   return (await sql(reportLost, [JSON.stringify(items), new Date(at)])).length;
 }
 
-/** Reports claims whose attempt has ended or was superseded; those that another session holds locked, later. */
+/** Reports claims whose attempt has ended or was superseded. Claims that another session has locked are left to the next sweep. */
 export const reportOrphanedClaims = (store: Pick<Store, 'transaction'>, at: number): Promise<number> =>
   store.transaction(async ({ sql }) => reportLostClaims(sql, await sql<ClaimedStep>(orphanedClaims), at));
 
