@@ -21,7 +21,7 @@ export type AttemptOutcome =
   /** The process stops, and it is not known whether the receiver has got the event. */
   | { kind: 'stopped' };
 
-/** Posts an event to a receiver and reads the beginning of the answer, within 15 seconds. A failure to do so is an outcome, and not an error. */
+/** Posts an event to a receiver and reads the beginning of the response, within 15 seconds. A failure to do so is an outcome, and not an error. */
 export async function send(agent: Dispatcher, attempt: Attempt, stopping: AbortSignal, limitMs = attemptLimitMs): Promise<AttemptOutcome> {
   const startedAt = performance.now();
   const duration = () => Math.round(performance.now() - startedAt);

@@ -71,7 +71,7 @@ export interface Authenticator {
 
 /**
  * Keeps identity's verdict on a token, good or bad, for one second counted from before it was asked. So a verdict is never
- * older than a second however slow the answer was, and a revoked token is refused everywhere when the revocation answers.
+ * older than a second however slow the response was, and a revoked token is refused everywhere when the revocation answers.
  */
 export function createAuthenticator({ ask, now = () => performance.now() }: AuthenticatorOptions): Authenticator {
   const verdicts = new LRUCache<string, CachedVerdict>({ max: maxVerdicts });

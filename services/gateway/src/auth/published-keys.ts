@@ -20,7 +20,7 @@ export function publishedKeys(identity: Client<'identity'>, now: () => number = 
     const askedAt = now();
     // Several requests may wait for it, so it does not end when the first of them disconnects.
     const { keys } = await callDetached(askWithinMs, () => identity.listSigningKeys({}));
-    // The keys are as old as the request for them, however long the answer took.
+    // The keys are as old as the request for them, however long the response took.
     askAgainAt = askedAt + lifetimeMs;
     known = keys;
     return known;

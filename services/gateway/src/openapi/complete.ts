@@ -3,7 +3,7 @@ import { plainText } from '@agent-service/contracts/text';
 import { errorBody, oauthErrorBody } from '@agent-service/http/replies/error-reply';
 import { z } from 'zod';
 import { answerEventData } from '../schemas/conversation.ts';
-import { describeAnswerSchema } from './answer-schema.ts';
+import { describeResponseSchema } from './response-schema.ts';
 import { codeSamples, type SampledOperation } from './samples.ts';
 
 /** The parts of a JSON schema from which an example follows. */
@@ -141,7 +141,7 @@ const eventSchema: Schema = {
 function schemaOf(schema: z.ZodType): Schema {
   const name = schema.meta()?.id;
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  const { $schema, ...own } = z.toJSONSchema(schema, { override: ({ jsonSchema }) => describeAnswerSchema(jsonSchema) });
+  const { $schema, ...own } = z.toJSONSchema(schema, { override: ({ jsonSchema }) => describeResponseSchema(jsonSchema) });
   return own as Schema;
 }
 

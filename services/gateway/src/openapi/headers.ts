@@ -6,7 +6,7 @@ const header = (description: string, example: string, type: 'string' | 'integer'
   example: type === 'integer' ? Number(example) : example,
 });
 
-/** Headers of answers, by the names under which operations refer to them. */
+/** Headers of responses, by the names under which operations refer to them. */
 export const sharedHeaders = {
   RequestId: header(
     'The id of this request: the caller’s own `X-Request-Id` where it was valid, else a new one.',

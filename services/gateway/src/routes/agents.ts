@@ -35,8 +35,8 @@ export const createAgent = route({
   status: 201,
   response: z.strictObject({ data: createdAgent }),
   async handler({ body }, { agents }) {
-    const answer = await agents.createAgent(fromNewAgent(body));
-    const { id, name, status, created_at } = toAgentSummary(required(answer.agent));
+    const response = await agents.createAgent(fromNewAgent(body));
+    const { id, name, status, created_at } = toAgentSummary(required(response.agent));
     return { data: { id, name, status, created_at } };
   },
 });
@@ -132,8 +132,8 @@ export const updateAgent = route({
   errors: ['invalid_status_transition', 'precondition_failed'],
   async handler({ params, headers, body }, { agents }) {
     const ifVersions = versions(headers['If-Match']);
-    const answer = await agents.updateAgent({ agentId: params.agent_id, ...fromChanges(body), ifVersions });
-    const changed = required(answer.agent);
+    const response = await agents.updateAgent({ agentId: params.agent_id, ...fromChanges(body), ifVersions });
+    const changed = required(response.agent);
     const { id, name, status, model, updated_at } = toAgentSummary(changed);
     return reply({ data: { id, name, status, model, updated_at } }, { headers: ['ETag', entityTag(changed.version)] });
   },

@@ -55,8 +55,8 @@ export const getConversation = route({
   params: conversationParams,
   response: z.strictObject({ data: titledConversation }),
   async handler({ params: { agent_id: agentId, conversation_id: conversationId } }, { agents }) {
-    const answer = await agents.getConversation({ agentId, conversationId });
-    return { data: toTitledConversation(required(answer.conversation)) };
+    const response = await agents.getConversation({ agentId, conversationId });
+    return { data: toTitledConversation(required(response.conversation)) };
   },
 });
 
@@ -72,8 +72,8 @@ export const updateConversation = route({
   body: conversationChanges,
   response: z.strictObject({ data: titledConversation }),
   async handler({ params: { agent_id: agentId, conversation_id: conversationId }, body: { title } }, { agents }) {
-    const answer = await agents.updateConversation({ agentId, conversationId, title: title ?? '' });
-    return { data: toTitledConversation(required(answer.conversation)) };
+    const response = await agents.updateConversation({ agentId, conversationId, title: title ?? '' });
+    return { data: toTitledConversation(required(response.conversation)) };
   },
 });
 

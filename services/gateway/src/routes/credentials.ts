@@ -36,19 +36,19 @@ export const getSelf = route({
   response: z.strictObject({ data: self }),
   async handler({ call }, { identity, limits }) {
     const { organizationId, environment, credentialId, scopes, admin, role } = requirePrincipal(call);
-    const answer = await identity.getSelf({});
-    const { id, name, email } = required(answer.user);
+    const response = await identity.getSelf({});
+    const { id, name, email } = required(response.user);
     return {
       data: {
-        user: { id, name, email, kind: answer.userKind as Self['user']['kind'], role: role || null },
-        organization: { id: organizationId, name: answer.organizationName },
+        user: { id, name, email, kind: response.userKind as Self['user']['kind'], role: role || null },
+        organization: { id: organizationId, name: response.organizationName },
         environment,
         credential: {
           id: credentialId,
-          type: answer.credentialType as Self['credential']['type'],
-          name: answer.credentialName,
+          type: response.credentialType as Self['credential']['type'],
+          name: response.credentialName,
           admin,
-          ends_at: answer.credentialEndsAt || null,
+          ends_at: response.credentialEndsAt || null,
         },
         scopes: [...scopes],
         limits: {
@@ -100,14 +100,14 @@ has itself and the role of the user allows; without \`scopes\` all of these. The
   response: z.strictObject({ data: newKey }),
   errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body }, { identity }) {
-    const answer = await identity.issueKey({
+    const response = await identity.issueKey({
       name: body.name,
       userId: body.user_id ?? '',
       scopes: body.scopes ?? [],
       admin: body.admin,
       tokenTtlSeconds: body.token_ttl_seconds ?? 0,
     });
-    return { data: { ...toKey(required(answer.key)), api_key: answer.apiKey } };
+    return { data: { ...toKey(required(response.key)), api_key: response.apiKey } };
   },
 });
 
@@ -121,8 +121,8 @@ export const getKey = route({
   params: keyParams,
   response: z.strictObject({ data: key }),
   async handler({ params: { key_id: keyId } }, { identity }) {
-    const answer = await identity.getKey({ keyId });
-    return { data: toKey(required(answer.key)) };
+    const response = await identity.getKey({ keyId });
+    return { data: toKey(required(response.key)) };
   },
 });
 
@@ -143,13 +143,13 @@ export const updateKey = route({
   response: z.strictObject({ data: key }),
   errors: ['invalid_scope', 'insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { key_id: keyId }, body: { name, scopes, token_ttl_seconds: ttl } }, { identity }) {
-    const answer = await identity.updateKey({
+    const response = await identity.updateKey({
       keyId,
       ...(name !== undefined && { name }),
       ...(scopes && { scopes: { values: scopes } }),
       ...(ttl !== undefined && { tokenTtlSeconds: ttl ?? 0 }),
     });
-    return { data: toKey(required(answer.key)) };
+    return { data: toKey(required(response.key)) };
   },
 });
 
@@ -168,9 +168,9 @@ The old key, and tokens made from it, stay valid for \`previous_valid_seconds\`.
   response: z.strictObject({ data: rotatedKey }),
   errors: ['insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { key_id: keyId }, body }, { identity }) {
-    const answer = await identity.rotateKey({ keyId, previousValidSeconds: body.previous_valid_seconds });
-    const previous = { id: keyId, ends_at: answer.previousEndsAt };
-    return { data: { ...toKey(required(answer.key)), api_key: answer.apiKey, previous } };
+    const response = await identity.rotateKey({ keyId, previousValidSeconds: body.previous_valid_seconds });
+    const previous = { id: keyId, ends_at: response.previousEndsAt };
+    return { data: { ...toKey(required(response.key)), api_key: response.apiKey, previous } };
   },
 });
 
@@ -211,8 +211,8 @@ these. The answer shows the secret this once.`,
   response: z.strictObject({ data: newApplication }),
   errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body: { name, user_id: userId = '', scopes = [] } }, { identity }) {
-    const answer = await identity.issueOauthApplication({ name, userId, scopes });
-    return { data: { ...toApplication(required(answer.application)), client_secret: answer.clientSecret } };
+    const response = await identity.issueOauthApplication({ name, userId, scopes });
+    return { data: { ...toApplication(required(response.application)), client_secret: response.clientSecret } };
   },
 });
 
@@ -226,8 +226,8 @@ export const getOauthApplication = route({
   params: applicationParams,
   response: z.strictObject({ data: application }),
   async handler({ params: { application_id: applicationId } }, { identity }) {
-    const answer = await identity.getOauthApplication({ applicationId });
-    return { data: toApplication(required(answer.application)) };
+    const response = await identity.getOauthApplication({ applicationId });
+    return { data: toApplication(required(response.application)) };
   },
 });
 
@@ -244,12 +244,12 @@ export const updateOauthApplication = route({
   response: z.strictObject({ data: application }),
   errors: ['invalid_scope', 'insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { application_id: applicationId }, body: { name, scopes } }, { identity }) {
-    const answer = await identity.updateOauthApplication({
+    const response = await identity.updateOauthApplication({
       applicationId,
       ...(name !== undefined && { name }),
       ...(scopes && { scopes: { values: scopes } }),
     });
-    return { data: toApplication(required(answer.application)) };
+    return { data: toApplication(required(response.application)) };
   },
 });
 
@@ -268,8 +268,8 @@ every token issued before ends with it. Another rotation in this time ends the o
   response: z.strictObject({ data: newApplication }),
   errors: ['insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { application_id: applicationId }, body }, { identity }) {
-    const answer = await identity.rotateOauthSecret({ applicationId, previousValidSeconds: body.previous_valid_seconds });
-    return { data: { ...toApplication(required(answer.application)), client_secret: answer.clientSecret } };
+    const response = await identity.rotateOauthSecret({ applicationId, previousValidSeconds: body.previous_valid_seconds });
+    return { data: { ...toApplication(required(response.application)), client_secret: response.clientSecret } };
   },
 });
 

@@ -28,8 +28,8 @@ export const getBalance = route({
   cost: 'read',
   response: z.strictObject({ data: organizationBalance }),
   async handler(_request, { credits }) {
-    const answer = await credits.getBalance({});
-    return { data: toOrganizationBalance(required(answer.balance)) };
+    const response = await credits.getBalance({});
+    return { data: toOrganizationBalance(required(response.balance)) };
   },
 });
 
@@ -44,8 +44,8 @@ export const getUsageSummary = route({
   cost: 'read',
   response: z.strictObject({ data: usageSummary }),
   async handler(_request, { credits }) {
-    const answer = await credits.summarizeUsage({});
-    return { data: toUsageSummary(required(answer.summary)) };
+    const response = await credits.summarizeUsage({});
+    return { data: toUsageSummary(required(response.summary)) };
   },
 });
 
@@ -63,8 +63,8 @@ export const getUserBalance = route({
   async handler({ params: { user_id: userId } }, { identity, credits }) {
     // Credits opens an account for every user id that it receives, so identity is asked first whether the user exists.
     await identity.getUser({ userId });
-    const answer = await credits.getUserBalance({ userId });
-    return { data: toUserBalance(required(answer.balance)) };
+    const response = await credits.getUserBalance({ userId });
+    return { data: toUserBalance(required(response.balance)) };
   },
 });
 
@@ -128,8 +128,8 @@ export const setAllocation = route({
   errors: ['insufficient_unallocated_credits'],
   async handler({ params: { user_id: userId }, body }, { identity, credits }) {
     await identity.getUser({ userId });
-    const answer = await credits.setAllocation({ userId, monthlyLimit: body.monthly_limit, rolloverEnabled: body.rollover_enabled });
-    return { data: toUserAllocation(required(answer.allocation)) };
+    const response = await credits.setAllocation({ userId, monthlyLimit: body.monthly_limit, rolloverEnabled: body.rollover_enabled });
+    return { data: toUserAllocation(required(response.allocation)) };
   },
 });
 
@@ -145,8 +145,8 @@ export const getCreditSettings = route({
   extension: true,
   response: z.strictObject({ data: creditSettings }),
   async handler(_request, { credits }) {
-    const answer = await credits.getBalance({});
-    return { data: toCreditSettings(required(answer.balance)) };
+    const response = await credits.getBalance({});
+    return { data: toCreditSettings(required(response.balance)) };
   },
 });
 
@@ -171,7 +171,7 @@ export const updateCreditSettings = route({
   response: z.strictObject({ data: creditSettings }),
   async handler({ body }, { credits }) {
     const { low_balance_threshold: lowBalanceThreshold } = body;
-    const answer = await credits.updateSettings({
+    const response = await credits.updateSettings({
       ...(body.auto_replenish !== undefined && { autoReplenish: body.auto_replenish }),
       ...(body.replenish_threshold !== undefined && { replenishThreshold: body.replenish_threshold }),
       ...(body.replenish_amount !== undefined && { replenishAmount: body.replenish_amount }),
@@ -179,6 +179,6 @@ export const updateCreditSettings = route({
       clearLowBalanceThreshold: lowBalanceThreshold === null,
       ...(body.default_monthly_limit !== undefined && { defaultMonthlyLimit: body.default_monthly_limit }),
     });
-    return { data: toCreditSettings(required(answer.balance)) };
+    return { data: toCreditSettings(required(response.balance)) };
   },
 });

@@ -195,12 +195,12 @@ export const getMessage = route({
     const read = () => agents.getMessage({ agentId, messageId });
     const first = await read();
     const preferred = preferredWait(headers.Prefer);
-    const toData = (answer: typeof first) => {
-      const sent = required(answer.message);
+    const toData = (response: typeof first) => {
+      const sent = required(response.message);
       const failure = failureOf(sent);
       const more = {
         ...(failure && { error: publicFieldsOf(failure) }),
-        ...(answer.feedback && { feedback: toFeedback(answer.feedback) }),
+        ...(response.feedback && { feedback: toFeedback(response.feedback) }),
       };
       return { data: { ...toReadMessage(sent), ...more } };
     };
@@ -229,8 +229,8 @@ export const cancelAnswer = route({
   params: messageParams,
   response: z.strictObject({ data: message }),
   async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
-    const answer = await agents.cancelAnswer({ agentId, messageId });
-    return { data: toMessage(required(answer.message)) };
+    const response = await agents.cancelAnswer({ agentId, messageId });
+    return { data: toMessage(required(response.message)) };
   },
 });
 
@@ -250,8 +250,8 @@ export const setFeedback = route({
   response: z.strictObject({ data: messageFeedback }),
   errors: ['conversation_busy'],
   async handler({ params: { agent_id: agentId, message_id: messageId }, body }, { agents }) {
-    const answer = await agents.setFeedback({ agentId, messageId, ...body });
-    return { data: { message_id: messageId, ...toFeedback(required(answer.feedback)) } };
+    const response = await agents.setFeedback({ agentId, messageId, ...body });
+    return { data: { message_id: messageId, ...toFeedback(required(response.feedback)) } };
   },
 });
 

@@ -110,8 +110,8 @@ export const getTemplate = route({
   params: templateParams,
   response: z.strictObject({ data: template }),
   async handler({ params }, { templates }) {
-    const answer = await templates.getTemplate({ templateId: params.template_id });
-    return { data: toTemplate(required(answer.template)) };
+    const response = await templates.getTemplate({ templateId: params.template_id });
+    return { data: toTemplate(required(response.template)) };
   },
 });
 

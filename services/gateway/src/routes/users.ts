@@ -22,8 +22,8 @@ export const createUser = route({
   response: z.strictObject({ data: user }),
   errors: ['email_taken', 'admin_required'],
   async handler({ body }, { identity }) {
-    const answer = await identity.createUser(body);
-    return { data: toUser(required(answer.user)) };
+    const response = await identity.createUser(body);
+    return { data: toUser(required(response.user)) };
   },
 });
 
@@ -40,8 +40,8 @@ export const getUser = route({
   params: userParams,
   response: z.strictObject({ data: user }),
   async handler({ params: { user_id } }, { identity }) {
-    const answer = await identity.getUser({ userId: user_id });
-    return { data: toUser(required(answer.user)) };
+    const response = await identity.getUser({ userId: user_id });
+    return { data: toUser(required(response.user)) };
   },
 });
 
@@ -116,11 +116,11 @@ key; a new address ends the person’s sessions in the portal. Your own role and
   errors: ['email_taken', 'last_admin', 'own_role_or_status', 'admin_required'],
   async handler({ params: { user_id }, body }, { identity }) {
     const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-    const answer = await identity.updateUser({ userId: user_id, ...changes });
-    const ended = answer.endedCredentials;
+    const response = await identity.updateUser({ userId: user_id, ...changes });
+    const ended = response.endedCredentials;
     return {
       data: {
-        ...toUser(required(answer.user)),
+        ...toUser(required(response.user)),
         ...(ended && { ended_credentials: { api_keys: ended.apiKeys, oauth_applications: ended.oauthApplications } }),
       },
     };

@@ -115,8 +115,8 @@ export const redeliver = route({
   response: z.strictObject({ data: delivery }),
   errors: ['webhook_inactive'],
   async handler({ params }, { webhooks }) {
-    const answer = await required(webhooks).redeliver({ endpointId: params.webhook_id, deliveryId: params.delivery_id });
-    return { data: toDelivery(required(answer.delivery)) };
+    const response = await required(webhooks).redeliver({ endpointId: params.webhook_id, deliveryId: params.delivery_id });
+    return { data: toDelivery(required(response.delivery)) };
   },
 });
 
@@ -137,9 +137,9 @@ export const rotateWebhookSecret = route({
   bodyOptional: true,
   response: z.strictObject({ data: rotatedSecret }),
   async handler({ params, body: { secret } }, { webhooks }) {
-    const answer = await required(webhooks).rotateSecret({ endpointId: params.webhook_id, ...(secret !== undefined && { secret }) });
-    const { id } = required(answer.endpoint);
-    return { data: { id, secret: answer.secret, previous_secret_until: answer.previousSecretUntil } };
+    const response = await required(webhooks).rotateSecret({ endpointId: params.webhook_id, ...(secret !== undefined && { secret }) });
+    const { id } = required(response.endpoint);
+    return { data: { id, secret: response.secret, previous_secret_until: response.previousSecretUntil } };
   },
 });
 
@@ -158,8 +158,8 @@ export const testWebhook = route({
   response: z.strictObject({ data: delivery }),
   errors: ['webhook_inactive'],
   async handler({ params }, { webhooks }) {
-    const answer = await required(webhooks).testEndpoint({ endpointId: params.webhook_id });
-    return { data: toDelivery(required(answer.delivery)) };
+    const response = await required(webhooks).testEndpoint({ endpointId: params.webhook_id });
+    return { data: toDelivery(required(response.delivery)) };
   },
 });
 
@@ -183,13 +183,13 @@ export const updateWebhook = route({
   }),
   response: z.strictObject({ data: webhook }),
   async handler({ params, body: { url, events, description, active } }, { webhooks }) {
-    const answer = await required(webhooks).updateEndpoint({
+    const response = await required(webhooks).updateEndpoint({
       endpointId: params.webhook_id,
       ...(url !== undefined && { url }),
       ...(events && { events: { values: events } }),
       ...(description !== undefined && { description: description ?? '' }),
       ...(active !== undefined && { active }),
     });
-    return { data: toWebhook(required(answer.endpoint)) };
+    return { data: toWebhook(required(response.endpoint)) };
   },
 });

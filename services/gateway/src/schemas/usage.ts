@@ -55,7 +55,7 @@ const aggregateMeta = listMeta
   })
   .meta({ id: 'UsageAggregateMeta' });
 
-/** The answers of one path: records, or groups by what `group_by` names. A decoder that takes the first variant whose fields are there finds days last. */
+/** The responses of one path: records, or groups by what `group_by` names. A decoder that takes the first variant whose fields are there finds days last. */
 export const usageAnswer = z.union([
   z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
   z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),

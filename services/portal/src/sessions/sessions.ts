@@ -13,7 +13,7 @@ export interface Session extends PortalSession {
 
 /** The sessions of the browsers that use this process. */
 export interface Sessions {
-  /** The session of a token; rejects with `unauthorized` if it has ended. The answer is at most a second old. */
+  /** The session of a token; rejects with `unauthorized` if it has ended. It was read at most a second ago. */
   resume(token: string): Promise<Session>;
   /**
    * Runs work with a token of the public API for the session's user. If that is refused with `unauthorized`, which has no effect, the work runs
@@ -46,8 +46,8 @@ const roles = ['admin', 'member'];
 /** A token of the API has the scopes of the role at its issue, so that another role needs another token. */
 const apiTokenId = (token: string, role: string) => `${idOf(token)} ${role}`;
 
-/** Asks identity once for requests at the same time, and keeps its answer for a while. A failure is not kept. */
-class AnswerCache<Value> {
+/** Asks identity once for requests at the same time, and keeps its response for a while. A failure is not kept. */
+class ResponseCache<Value> {
   readonly #known = new LRUCache<string, Known<Value>>({ max: maxSessions });
 
   get(key: string, ask: () => Promise<{ value: Value; lifetimeMs: number }>): Promise<Value> {
@@ -55,17 +55,17 @@ class AnswerCache<Value> {
     if (known && performance.now() < known.endsAt) return known.value;
     const askedAt = performance.now();
     // Every request that waits shares the call: it ends neither with the browser nor at the deadline of the first of them.
-    const answer = withCall({ requestId: currentCall()?.requestId ?? '', expiresAt: askedAt + lookUpLimitMs }, ask);
-    const entry: Known<Value> = { value: answer.then(({ value }) => value), endsAt: Number.POSITIVE_INFINITY };
+    const response = withCall({ requestId: currentCall()?.requestId ?? '', expiresAt: askedAt + lookUpLimitMs }, ask);
+    const entry: Known<Value> = { value: response.then(({ value }) => value), endsAt: Number.POSITIVE_INFINITY };
     this.#known.set(key, entry);
-    answer.then(
+    response.then(
       ({ lifetimeMs }) => void (entry.endsAt = askedAt + lifetimeMs),
       () => this.#known.peek(key) === entry && this.#known.delete(key),
     );
     return entry.value;
   }
 
-  /** Also where the answer is too old to be used. */
+  /** True also where the stored value is too old to be used. */
   has(key: string): boolean {
     return this.#known.has(key);
   }
@@ -76,8 +76,8 @@ class AnswerCache<Value> {
 }
 
 export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession' | 'issueSessionToken'>): Sessions {
-  const sessions = new AnswerCache<Session>();
-  const apiTokens = { live: new AnswerCache<string>(), test: new AnswerCache<string>() };
+  const sessions = new ResponseCache<Session>();
+  const apiTokens = { live: new ResponseCache<string>(), test: new ResponseCache<string>() };
 
   const forget = (token: string) => {
     sessions.delete(idOf(token));
