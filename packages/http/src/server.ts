@@ -30,15 +30,15 @@ const parserCodes: Record<string, PublicErrorCode> = {
 
 /** Node's server with bounds on everything a client can make it wait for, and our error body even for what is not HTTP. */
 export function createHttpServer(listener: RequestListener): Server {
-  // Only pages need a Host header, and Node's own answer to a missing one has no body.
+  // Only pages need a Host header, and Node's own reply to a missing one has no body.
   const options = { maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false };
   const server = createServer(options, boundPipelining(listener));
   // Node would drop further headers, perhaps a second Authorization. The pipeline refuses requests with too many.
   server.maxHeadersCount = 0;
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as TrackedSocket, cause));
-  // Without this, Node closes the connection without an answer.
+  // Without this, Node closes the connection without a reply.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
-  // Other expectations than 100-continue do not change the answer.
+  // Other expectations than 100-continue do not change the reply.
   server.on('checkExpectation', boundPipelining(listener));
   return server;
 }
@@ -97,11 +97,11 @@ function refuseBytes(socket: TrackedSocket, cause: NodeJS.ErrnoException): void 
   const code = parserCodes[cause.code ?? ''];
   const error = code ? new ServiceError(code) : new ServiceError('invalid_request', { message: 'This is not a valid HTTP request.' });
   refused.add(socket);
-  afterAnswers(socket, () => refuse(socket, error));
+  afterReplies(socket, () => refuse(socket, error));
 }
 
-/** Waits for the answers to whole requests on this connection: their client would take what is written before them for theirs. */
-function afterAnswers(socket: TrackedSocket, work: () => void): void {
+/** Waits for the replies to whole requests on this connection: their client would take what is written before them for one of them. */
+function afterReplies(socket: TrackedSocket, work: () => void): void {
   const waiting = new Set([...(socket[unanswered] ?? [])].filter(({ req }) => req.complete));
   if (waiting.size === 0) work();
   for (const response of waiting) {

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 
 /** Lets pages of the operator's origins call the API from a browser. */
 export interface Cors {
-  /** The headers of an answer to this request, names and values in turn. */
+  /** The headers of a reply to this request, names and values in turn. */
   headersFor(request: IncomingMessage): readonly string[];
-  /** The headers of the answer to a preflight request for a path with these methods; undefined if it is none, or of another origin. */
+  /** The headers of the reply to a preflight request for a path with these methods; undefined if it is none, or of another origin. */
   preflightHeaders(request: IncomingMessage, methods: string): readonly string[] | undefined;
 }
 
@@ -22,7 +22,7 @@ const readHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** Every header of an answer that a page has a use for. */
+/** Every header of a reply that a page has a use for. */
 const exposedHeaders = [
   'Content-Location',
   'Deprecation',
@@ -42,13 +42,13 @@ const exposedHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** The longest time for which browsers keep the answer to a preflight request. */
+/** The longest time for which browsers keep the reply to a preflight request. */
 const keepSeconds = '7200';
 
 const varyByOrigin = ['Vary', 'Origin'] as const;
 const none: readonly string[] = [];
 
-/** CORS for these origins; without any, no answer changes. */
+/** CORS for these origins; without any, no reply changes. */
 export function createCors(origins: readonly string[]): Cors {
   const headersOf = new Map(
     origins.map((origin) => [

@@ -3,7 +3,7 @@ import type { Principal } from '@agent-service/contracts';
 import type { Request, Response } from 'express';
 import type { Decision } from '../limits/limits.ts';
 
-/** One request and its answer, with what became known about it on the way. */
+/** One request and its reply, with what became known about it on the way. */
 export class Exchange {
   readonly request: Request;
   readonly response: Response;
@@ -13,7 +13,7 @@ export class Exchange {
   readonly startedAt = performance.now();
   principal: Principal | undefined;
   limits: Decision | undefined;
-  /** The headers of every answer of the route, names and values in turn. */
+  /** The headers of every reply of the route, names and values in turn. */
   routeHeaders: readonly string[] | undefined;
   /** The outcome of an earlier identical request is returned. */
   replayed = false;
@@ -43,7 +43,7 @@ function abortUnlessAnswered(this: Response & { [disconnection]?: AbortControlle
   if (!this.writableEnded) this[disconnection]?.abort();
 }
 
-/** Aborted when the client disconnects before it has its answer, or has disconnected already. */
+/** Aborted when the client disconnects before it has its reply, or has disconnected already. */
 export function abortedWithClient({ response, abandoned }: Pick<Exchange, 'response' | 'abandoned'>): AbortSignal {
   const watched: Response & { [disconnection]?: AbortController } = response;
   const known = watched[disconnection];

@@ -9,16 +9,16 @@ import { apiHeaders } from './security-headers.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** The outcome of a streamed answer. */
+/** The outcome of a streamed reply. */
 export interface StreamEnd {
   readonly bytes: number;
-  /** Why the stream ended without the answer. */
+  /** Why the stream ended before the reply was complete. */
   readonly error?: ServiceError | undefined;
   /** True if the reader disconnected before the end. */
   readonly cut: boolean;
 }
 
-/** Writes an answer in pieces and ends it. The head has been sent before. */
+/** Writes a reply in pieces and ends it. The head has been sent before. */
 export type Stream = (response: ServerResponse) => Promise<StreamEnd>;
 
 export interface Reply {
@@ -40,7 +40,7 @@ export const jsonReply = (status: number, value: unknown): Reply => ({ status, b
 /** Enough for 8 MB at 70 kB a second. */
 const readWithinMs = 120_000;
 
-/** Counts the unread rest of an answer for its organization, and closes the connection if it stays unread too long. */
+/** Counts the unread rest of a reply for its organization, and closes the connection if it stays unread too long. */
 function boundUnread(
   { request: { socket }, response, principal }: Exchange,
   { heldBytes, readWithinMs: limitMs = readWithinMs }: Delivery,
@@ -59,7 +59,7 @@ function boundUnread(
 
 /** The process's part in sending a reply. */
 export interface Delivery {
-  /** Connections end with the answers they carry once this is aborted. */
+  /** Connections end with the replies they carry once this is aborted. */
   readonly stopping: AbortSignal;
   readonly heldBytes: HeldBytes;
   readonly cors: Cors;
@@ -87,7 +87,7 @@ export function send(exchange: Exchange, reply: Reply, delivery: Delivery): void
     boundUnread(exchange, delivery);
     return;
   }
-  // Its length tells the caller that the answer is complete.
+  // Its length tells the caller that the reply is complete.
   exchange.response.write(reply.body);
   discardRest(exchange.request, () => exchange.response.end());
 }

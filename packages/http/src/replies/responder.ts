@@ -37,7 +37,7 @@ export function createResponder({ observer, delivery }: ResponderDeps): Responde
   };
 }
 
-/** The span lasts until a streamed answer has ended. It has failed for faults of the service, and not for mistakes of the caller. */
+/** The span lasts until a streamed reply has ended. It has failed for faults of the service, and not for mistakes of the caller. */
 function inExchangeSpan(exchange: Exchange, answer: () => Promise<Outcome>): Promise<Outcome> {
   const { request, route } = exchange;
   const readTraceparent = () => text(request.headers['traceparent']);
@@ -92,7 +92,7 @@ interface Outcome {
 }
 
 interface Observer {
-  /** Called once for each request, when its answer is written. */
+  /** Called once for each request, when its reply is written. */
   finished(exchange: Exchange, outcome: Outcome): void;
 }
 

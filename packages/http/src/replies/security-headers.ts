@@ -4,7 +4,7 @@ import helmet from 'helmet';
 
 type Directives = Record<string, string[]>;
 
-/** These have a meaning only for pages of old browsers, and each header costs time in every answer. */
+/** These have a meaning only for pages of old browsers, and each header costs time in every reply. */
 const obsoleteHeaders = {
   xDownloadOptions: false,
   xPermittedCrossDomainPolicies: false,
@@ -28,7 +28,7 @@ function headersOf({ directives, isPage }: { readonly directives: Directives; re
   return Object.freeze(response.getHeaderNames().flatMap((name) => [name, String(response.getHeader(name))]));
 }
 
-/** For answers that no browser should ever render. */
+/** For replies that no browser should ever render. */
 export const apiHeaders = headersOf({ directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, isPage: false });
 
 /** For the reference page: everything from here, nothing inline. */

@@ -88,7 +88,7 @@ function parseJson(text: string): unknown {
 /** Each piece of any size costs as much as a few hundred bytes: a chunked body may come in pieces of one byte. */
 const maxPieces = 4_000;
 
-/** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the answer. */
+/** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the reply. */
 export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
   const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
   const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });

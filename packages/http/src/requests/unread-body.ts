@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 /** Node reads a short rest of a refused body by itself, and the connection stays. */
 const shortBodyBytes = 64 * 1024;
 const timedOut = 408;
-/** How long a refused caller may take to read the answer: a close while it still sends would discard the answer. */
+/** How long a refused caller may take to read the reply: a close while it still sends would discard the reply. */
 const lingerMs = 2_000;
 /** Bytes that are discarded in that time; a client that sends more has to wait. */
 const maxDiscardedBytes = 8 * 1024 * 1024;
@@ -15,7 +15,7 @@ export function hasUnreadBody({ headers, complete }: IncomingMessage, status: nu
   return status === timedOut || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > shortBodyBytes;
 }
 
-/** Discards the rest of a body, so that its sender can read the answer. Calls back at its end, or after a time limit. */
+/** Discards the rest of a body, so that its sender can read the reply. Calls back at its end, or after a time limit. */
 export function discardRest(source: Readable, done: () => void): void {
   let discarded = 0;
   const onData = (chunk: Buffer) => {

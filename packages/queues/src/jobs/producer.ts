@@ -57,7 +57,7 @@ export function createProducer<Name extends JobName>(
     if (ids.length === 0) return [];
     const pipeline = redis.commands.pipeline();
     for (const id of ids) ask(pipeline, id);
-    return answersOf(await bounded(pipeline.exec()));
+    return repliesOf(await bounded(pipeline.exec()));
   }
 
   async function counts() {
@@ -79,12 +79,12 @@ export function createProducer<Name extends JobName>(
     },
     async known(payloads) {
       // A job has its key from its addition to its end, in every state.
-      const answers = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.exists(jobKey(id)));
-      return answers.map((exists) => exists === 1);
+      const replies = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.exists(jobKey(id)));
+      return replies.map((exists) => exists === 1);
     },
     async waiting(payloads) {
-      const answers = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.zscore(prioritizedKey, id));
-      return answers.map((score) => score !== null);
+      const replies = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.zscore(prioritizedKey, id));
+      return replies.map((score) => score !== null);
     },
     async prioritize(all) {
       const backend = queueNow().getBackend();
@@ -98,8 +98,8 @@ export function createProducer<Name extends JobName>(
       const [next, members] = await bounded(redis.commands.zscan(prioritizedKey, cursor ?? '0', 'COUNT', listed));
       // Members and scores alternate.
       const ids = members.filter((_, index) => index % 2 === 0);
-      const answers = await askForEach(ids, (pipeline, id) => pipeline.hget(jobKey(id), 'data'));
-      return { payloads: answers.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
+      const replies = await askForEach(ids, (pipeline, id) => pipeline.hget(jobKey(id), 'data'));
+      return { payloads: replies.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
     },
   };
 }
@@ -167,10 +167,10 @@ function limitEvents({ logger }: ProcessContext, queue: Queue): void {
     .catch((cause: unknown) => logger.debug({ event: 'queue_connection', queue: queue.name, err: cause }));
 }
 
-function answersOf(results: [Error | null, unknown][] | null): unknown[] {
-  return (results ?? []).map(([failure, answer]) => {
+function repliesOf(results: [Error | null, unknown][] | null): unknown[] {
+  return (results ?? []).map(([failure, reply]) => {
     if (failure) throw failure;
-    return answer;
+    return reply;
   });
 }
 

@@ -36,13 +36,13 @@ export async function openRedis(
   const connect = () =>
     reportOutages(process, 'commands', keep(createRedisClient(nodes, topology, { purpose: 'commands', commandLimitMs })));
   let commands = connect();
-  const learn = (answer: Topology): Topology => {
+  const learn = (next: Topology): Topology => {
     const provisional = commands;
-    const changed = answer.mode !== topology.mode;
-    topology = answer;
+    const changed = next.mode !== topology.mode;
+    topology = next;
     if (changed) commands = connect();
     if (changed) provisional.disconnect();
-    return answer;
+    return next;
   };
   if (known) await firstConnection(commands, startLimitMs - (performance.now() - startedAt));
   const subscriber = () => keep(createSubscriber(nodes, topology, commands));

@@ -26,10 +26,10 @@ function configuredTopology({ REDIS_MODE: mode, REDIS_SENTINEL_MASTER: master }:
 }
 
 async function ask(nodes: readonly RedisNode[], { REDIS_MODE, REDIS_SENTINEL_MASTER }: RedisConfig): Promise<Topology> {
-  const answer = await askTopology(nodes, REDIS_SENTINEL_MASTER);
-  if (REDIS_MODE === 'sentinel' && answer.mode !== 'sentinel')
+  const topology = await askTopology(nodes, REDIS_SENTINEL_MASTER);
+  if (REDIS_MODE === 'sentinel' && topology.mode !== 'sentinel')
     throw new Error('REDIS_MODE is sentinel, and REDIS_URL does not name sentinels');
-  return answer;
+  return topology;
 }
 
 /** Asks until a server answers. Stays pending once the process stops. */
@@ -38,9 +38,9 @@ export function waitForTopology(process: ProcessContext, nodes: readonly RedisNo
     const attempt = async (count: number): Promise<void> => {
       if (process.stopping.aborted) return;
       try {
-        const answer = await ask(nodes, config);
-        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: answer.mode });
-        resolve(answer);
+        const topology = await ask(nodes, config);
+        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: topology.mode });
+        resolve(topology);
       } catch (cause) {
         process.logger.debug({ event: 'redis_away', purpose: 'topology', err: cause });
         setTimeout(() => void attempt(count + 1), reconnectPause(count));
@@ -52,7 +52,7 @@ export function waitForTopology(process: ProcessContext, nodes: readonly RedisNo
 
 const askLimitMs = 1_500;
 
-/** Asks the nodes for their kind; the first answer counts. Rejects with one node's reason when none answers. */
+/** Asks the nodes for their kind; the first reply counts. Rejects with one node's reason when none answers. */
 export async function askTopology(nodes: readonly RedisNode[], master: string | undefined): Promise<Topology> {
   try {
     return await Promise.any(nodes.map((node) => askNode(node, master)));

@@ -3,11 +3,11 @@ import type { RedisClient, RedisConnections } from '@agent-service/queues';
 import { type Batcher, createBatcher, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 
-/** How long Redis may take to count, unless a test is more patient: a gateway that limits by itself answers sooner. */
+/** How long Redis may take to count, unless a test is more patient: a gateway that limits by itself replies sooner. */
 const usualLimitMs = 250;
 
 interface LimiterRedis {
-  /** Runs the script over these counters: an answer within the limit, or a failure. */
+  /** Runs the script over these counters: a reply within the time limit, or a failure. */
   take(keys: readonly string[], args: readonly number[]): Promise<number[]>;
 }
 
@@ -87,9 +87,9 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
     checks.push(rules.length);
     for (const rule of rules) checks.push(rule.onlyChecked ? -positionOf(rule) : positionOf(rule));
   }
-  const answer = await take(keys, [windowMs, ...limits, ...checks]);
+  const reply = await take(keys, [windowMs, ...limits, ...checks]);
   let at = 0;
-  const next = () => answer[at++] as number;
+  const next = () => reply[at++] as number;
   return requests.map((rules) => ({
     allowed: next() === 1,
     states: rules.map(({ policy }) => ({ policy, count: next(), resetMs: next() })),
@@ -113,7 +113,7 @@ for i, key in ipairs(KEYS) do
   rests[i] = rest > 0 and rest or window
 end
 
-local answer = {}
+local reply = {}
 local at = #KEYS + 2
 while at <= #ARGV do
   local first, last = at + 1, at + tonumber(ARGV[at])
@@ -122,13 +122,13 @@ while at <= #ARGV do
     local i = math.abs(tonumber(ARGV[j]))
     if counts[i] >= limits[i] then allowed = 0 end
   end
-  answer[#answer + 1] = allowed
+  reply[#reply + 1] = allowed
   for j = first, last do
     local place = tonumber(ARGV[j])
     local i = math.abs(place)
     if place > 0 then counts[i] = counts[i] + allowed end
-    answer[#answer + 1] = counts[i]
-    answer[#answer + 1] = rests[i]
+    reply[#reply + 1] = counts[i]
+    reply[#reply + 1] = rests[i]
   end
   at = last + 1
 end
@@ -140,5 +140,5 @@ for i, key in ipairs(KEYS) do
     redis.call('INCRBY', key, counts[i] - known[i])
   end
 end
-return answer
+return reply
 `;

@@ -10,7 +10,7 @@ export interface Deprecation {
 
 const instantOf = (day: string) => Date.parse(`${day}T00:00:00Z`);
 
-/** The headers of every answer of the operation, names and values in turn: Deprecation (RFC 9745), Sunset (RFC 8594) and Link. */
+/** The headers of every reply of the operation, names and values in turn: Deprecation (RFC 9745), Sunset (RFC 8594) and Link. */
 export function deprecationHeaders({ since, sunset, link }: Deprecation): readonly string[] {
   const [from, until] = [instantOf(since), sunset === undefined ? undefined : instantOf(sunset)];
   if (Number.isNaN(from) || (until !== undefined && !(until >= from)))

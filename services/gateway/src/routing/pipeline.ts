@@ -138,7 +138,7 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
   return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
 }
 
-/** Counts the request under these rules, and keeps the state of the limits for the headers of the answer. */
+/** Counts the request under these rules, and keeps the state of the limits for the headers of the reply. */
 async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
   const decision = await limiter.take(rules);
   exchange.limits = exchange.limits ? mergeDecisions(exchange.limits, decision) : decision;
@@ -163,15 +163,15 @@ async function runHandler(route: Route, { backends }: PipelineDeps, exchange: Ex
   );
 }
 
-function toReply(route: Route, answer: unknown): Reply {
-  if (answer instanceof RouteReply) {
-    const { status = successStatus(route), headers, stream } = answer.parts;
-    return { status, body: bodyOf(answer.body), headers, stream, type: stream && streamType, cacheControl: route.cacheControl };
+function toReply(route: Route, result: unknown): Reply {
+  if (result instanceof RouteReply) {
+    const { status = successStatus(route), headers, stream } = result.parts;
+    return { status, body: bodyOf(result.body), headers, stream, type: stream && streamType, cacheControl: route.cacheControl };
   }
-  return { status: successStatus(route), body: bodyOf(answer), cacheControl: route.cacheControl };
+  return { status: successStatus(route), body: bodyOf(result), cacheControl: route.cacheControl };
 }
 
-const bodyOf = (answer: unknown) => (answer === undefined ? undefined : JSON.stringify(answer));
+const bodyOf = (result: unknown) => (result === undefined ? undefined : JSON.stringify(result));
 
 function callContext(route: Route, exchange: Exchange, principal: Principal | undefined, input: RouteInput): CallContext {
   const { request, requestId } = exchange;

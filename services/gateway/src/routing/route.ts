@@ -66,19 +66,19 @@ interface Description {
   readonly bodyLimits?: BodyLimits;
   /** A missing body counts as an empty one. */
   readonly bodyOptional?: boolean;
-  /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
+  /** The body of a success, and its status: 200 unless said. A route without a response replies with no body. */
   readonly status?: 200 | 201 | 204;
   /** The content type of the response where it is not JSON. */
   readonly responseType?: 'text/event-stream';
   readonly cacheControl?: string;
-  /** Headers that a success carries here beyond those of every answer. */
+  /** Headers that a success carries here beyond those of every reply. */
   readonly successHeaders?: readonly HeaderName[];
   readonly otherSuccesses?: readonly OtherSuccess[];
   /** Codes of this route beyond those of every route. */
   readonly errors?: readonly PublicErrorCode[];
   /** The form of error bodies; `oauth` is the flat form of RFC 6749. */
   readonly errorForm?: 'envelope' | 'oauth';
-  /** Callers should use something else; answers say so, and until when this stays. */
+  /** Callers should use something else; replies say so, and until when this stays. */
   readonly deprecation?: Deprecation;
   /** Goes beyond the specification. */
   readonly extension?: boolean;
