@@ -19,7 +19,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
   const waits = new WaiterRegistry({ now, read, lastGapAt: () => 0 });
   const started = { answerId: 'msg_first', conversationId: 'conv_1', attached, model: 'Fast', createdAt: '', deadlineMs: '0' };
   const answers = createAnswers({
-    start: async () => started,
+    send: async () => started,
     read,
     readRecord: async () => null,
     waits,

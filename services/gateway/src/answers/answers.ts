@@ -10,7 +10,7 @@ import {
 import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream, type StreamPosition } from './answer-stream.ts';
-import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
+import type { MessageItem, OutgoingMessage, StartedAnswer } from './send-messages.ts';
 import {
   type AnswerKey,
   type AnswerState,
@@ -56,7 +56,7 @@ interface StreamIds {
 }
 
 interface AnswersDeps {
-  readonly start: (start: Start) => Promise<StartedAnswer>;
+  readonly send: (message: OutgoingMessage) => Promise<StartedAnswer>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
   /** How an answer came about; never fails. */
   readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
@@ -72,28 +72,28 @@ interface AnswersDeps {
 }
 
 /** How long a message may take to be accepted. */
-const startWithinMs = 10_000;
+const acceptWithinMs = 10_000;
 /** Time after the answer's deadline in which the notice of it can arrive. */
 const deadlineGraceMs = 10_000;
 
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
 export function createAnswers(deps: AnswersDeps): Answers {
-  const { start, read, waits, replyChannel, waitMs, now, timeOfDay } = deps;
-  const startFor = (disconnected: AbortSignal, item: StartItem, call: CallContext) =>
-    start({ item, call, disconnected, expiresAt: performance.now() + startWithinMs });
+  const { send, read, waits, replyChannel, waitMs, now, timeOfDay } = deps;
+  const sendItem = (item: MessageItem, call: CallContext, disconnected: AbortSignal) =>
+    send({ item, call, disconnected, expiresAt: performance.now() + acceptWithinMs });
 
   /** Listens for replies before the message is sent, so that none is missed. */
-  async function begin(
-    disconnected: AbortSignal,
-    item: StartItem,
+  async function listenAndSend(
+    item: MessageItem,
     call: CallContext,
+    disconnected: AbortSignal,
     waiter: Waiter,
     deadlineOf: (started: StartedAnswer) => number,
   ) {
     const wait = waits.open(keyOf(requirePrincipal(call), item.answerId), waiter);
     try {
-      const started = await startFor(disconnected, item, call);
+      const started = await sendItem(item, call, disconnected);
       if (started.attached) call.onReplayed?.();
       wait.accepted(started.answerId, deadlineOf(started), started.attached);
       return { started, wait };
@@ -107,14 +107,14 @@ export function createAnswers(deps: AnswersDeps): Answers {
     async wait(newMessage, call, disconnected) {
       const { waiter, ended } = createEndWaiter(disconnected);
       const item = itemOf(newMessage, call, replyChannel, false);
-      const { started, wait } = await begin(disconnected, item, call, waiter, () => now() + waitMs);
+      const { started, wait } = await listenAndSend(item, call, disconnected, waiter, () => now() + waitMs);
       const end = await ended;
       wait.close();
       return messageOf(end, started);
     },
     async accept(newMessage, call, disconnected) {
       const item = itemOf(newMessage, call, '', false);
-      const started = await startFor(disconnected, item, call);
+      const started = await sendItem(item, call, disconnected);
       if (!started.attached) return queuedMessage(newMessage, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(requirePrincipal(call), started.answerId));
@@ -131,7 +131,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
         // A repeat may come long after the deadline, and has to read the answer first.
         return now() + (attached ? Math.max(0, leftMs) : leftMs) + deadlineGraceMs;
       };
-      const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
+      const { started, wait } = await listenAndSend(item, call, disconnected, stream, deadlineOf);
       const close = () => wait.close();
       disconnected.addEventListener('abort', close, { once: true });
       stream.onClose(close);
@@ -177,7 +177,7 @@ const createWait =
     wait.close();
   };
 
-function itemOf(newMessage: NewMessage, call: CallContext, replyChannel: string, stream: boolean): StartItem {
+function itemOf(newMessage: NewMessage, call: CallContext, replyChannel: string, stream: boolean): MessageItem {
   const { organizationId, environment, userId, credentialId, scopes, admin } = requirePrincipal(call);
   return {
     ...newMessage,

@@ -4,7 +4,7 @@ import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 import { type Answers, createAnswers } from './answers.ts';
-import { createStarts } from './start-answers.ts';
+import { createMessageSender } from './send-messages.ts';
 import { type AnswerKey, type AnswerState, WaiterRegistry } from './waiters.ts';
 
 const tickMs = 200;
@@ -45,7 +45,7 @@ export async function openAnswers(
   process.onStop('waiting', async () => clearInterval(timer));
   return {
     answers: createAnswers({
-      start: createStarts(agents, process.logger),
+      send: createMessageSender(agents, process.logger),
       read,
       readRecord: createRecordReader(agents, process.logger),
       waits,

@@ -2,15 +2,15 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { currentCall, ServiceError } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import { caller } from '../../test/support/gateway.ts';
-import { createStarts, type Start } from './start-answers.ts';
+import { createMessageSender, type OutgoingMessage } from './send-messages.ts';
 
 interface SentBatch {
   readonly items: readonly { readonly message: string }[];
   readonly signal: AbortSignal | undefined;
 }
 
-/** Starts answers at an agents service that accepts what it gets once it is released, or fails then. */
-function createTestStarts() {
+/** Sends messages to an agents service that accepts what it gets once it is released, or fails then. */
+function createTestSender() {
   const batches: SentBatch[] = [];
   const cancelled: { readonly messageId: string; readonly preventAcceptance: boolean }[] = [];
   const released = Promise.withResolvers<void>();
@@ -24,10 +24,10 @@ function createTestStarts() {
       cancelled.push({ messageId, preventAcceptance });
     },
   };
-  const start = createStarts(agents as never, { warn: () => undefined } as never);
-  const send = (message: string, { call, ...more }: Partial<Start> = {}) =>
-    start({
-      item: { message, answerId: message, contextJson: '', principal: caller('m') } as unknown as Start['item'],
+  const sendMessage = createMessageSender(agents as never, { warn: () => undefined } as never);
+  const send = (message: string, { call, ...more }: Partial<OutgoingMessage> = {}) =>
+    sendMessage({
+      item: { message, answerId: message, contextJson: '', principal: caller('m') } as unknown as OutgoingMessage['item'],
       call: { requestId: 'req-1', principal: caller('m'), expiresAt: Number.POSITIVE_INFINITY, ...call },
       disconnected: new AbortController().signal,
       expiresAt: performance.now() + 10_000,
@@ -39,7 +39,7 @@ function createTestStarts() {
 const messagesOf = (batches: readonly SentBatch[]) => batches.flatMap(({ items }) => items.map(({ message }) => message));
 
 test('a message whose caller has left, or whose time is over, is not sent, and the others of its batch get their own answers', async () => {
-  const { batches, cancelled, send, release } = createTestStarts();
+  const { batches, cancelled, send, release } = createTestSender();
   release();
   const outcomes = await Promise.allSettled([
     send('left', { disconnected: AbortSignal.abort() }),
@@ -58,7 +58,7 @@ test('a message whose caller has left, or whose time is over, is not sent, and t
 });
 
 test('a batch is cancelled when all of its callers have left, and not before', async () => {
-  const { batches, send, release } = createTestStarts();
+  const { batches, send, release } = createTestSender();
   const [one, other] = [new AbortController(), new AbortController()];
   const sent = Promise.all([send('one', { disconnected: one.signal }), send('other', { disconnected: other.signal })]);
   while (messagesOf(batches).length < 2) await turn();
@@ -79,7 +79,7 @@ test.each([
   ['accepted', { call: { idempotency } as never }, []],
   ['perhaps accepted', { call: { idempotency } as never }, []],
 ] as const)('the answer of a caller that left is cancelled where the message was %s, with %j', async (result, more, expected) => {
-  const { batches, cancelled, send, release, fail } = createTestStarts();
+  const { batches, cancelled, send, release, fail } = createTestSender();
   const caller = new AbortController();
   const answers = Promise.allSettled([send('left', { ...more, disconnected: caller.signal }), send('waits')]);
   while (messagesOf(batches).length < 2) await turn();

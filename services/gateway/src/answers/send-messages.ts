@@ -4,7 +4,7 @@ import { type Logger, processClock } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
-export type StartItem = NonNullable<Parameters<Agents['startAnswer']>[0]['items']>[number] & {
+export type MessageItem = NonNullable<Parameters<Agents['startAnswer']>[0]['items']>[number] & {
   agentId: string;
   answerId: string;
   message: string;
@@ -21,8 +21,8 @@ const cancelLimitMs = 5_000;
 const maxCharacters = 2_000_000;
 
 /** A message on its way to agents. */
-export interface Start {
-  readonly item: StartItem;
+export interface OutgoingMessage {
+  readonly item: MessageItem;
   readonly call: CallContext;
   /** Aborted when the caller disconnects: a message that was not sent by then is not sent. */
   readonly disconnected: AbortSignal;
@@ -35,31 +35,31 @@ export interface Start {
  * acceptance does not know the message's id, so the answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the
  * request.
  */
-export function createStarts(agents: Agents, logger: Logger): (start: Start) => Promise<StartedAnswer> {
+export function createMessageSender(agents: Agents, logger: Logger): (message: OutgoingMessage) => Promise<StartedAnswer> {
   const cancel = createCancel(agents, logger);
-  const sent = new WeakSet<Start>();
-  const send = async (starts: Start[]): Promise<(StartedAnswer | Error)[]> => {
+  const sentMessages = new WeakSet<OutgoingMessage>();
+  const send = async (messages: OutgoingMessage[]): Promise<(StartedAnswer | Error)[]> => {
     const now = performance.now();
-    const items = starts.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
-    const allCallers = abortedWithAll(starts);
-    for (const start of starts) sent.add(start);
+    const items = messages.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
+    const allCallers = abortedWithAll(messages);
+    for (const message of messages) sentMessages.add(message);
     // A batch mixes requests: callers, keys and traces travel in its items.
     const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: allCallers.signal };
     try {
       const { results } = await withCall(context, () => agents.startAnswer({ items }));
-      return results.map(outcome);
+      return results.map(toOutcome);
     } finally {
       allCallers.forget();
     }
   };
-  const batcher = createBatcher<Start, StartedAnswer>({
+  const batcher = createBatcher<OutgoingMessage, StartedAnswer>({
     // Messages may have waited here while agents was slow.
-    run: async (starts) => {
-      const refusals = starts.map(refusalOf);
-      const sent = starts.filter((_, index) => refusals[index] === undefined);
-      const outcomes = sent.length > 0 ? await send(sent) : [];
-      let next = 0;
-      return refusals.map((refusal) => refusal ?? (outcomes[next++] as StartedAnswer | Error));
+    run: async (messages) => {
+      const refusals = messages.map(refusalOf);
+      const sendable = messages.filter((_, index) => refusals[index] === undefined);
+      const outcomes = sendable.length > 0 ? await send(sendable) : [];
+      const outcomeOf = new Map(sendable.map((message, index) => [message, outcomes[index]]));
+      return messages.map((message, index) => refusals[index] ?? (outcomeOf.get(message) as StartedAnswer | Error));
     },
     maxItems,
     concurrency,
@@ -68,15 +68,15 @@ export function createStarts(agents: Agents, logger: Logger): (start: Start) => 
     maxSize: maxCharacters,
     tenants: { of: tenantOf, lanes: 'each' },
   });
-  return async (start) => {
-    const hasLeft = () => start.disconnected.aborted && !start.call.idempotency;
+  return async (message) => {
+    const hasLeft = () => message.disconnected.aborted && !message.call.idempotency;
     try {
-      const started = await batcher.add(start);
-      if (hasLeft() && !started.attached) await cancel(start, { preventAcceptance: false });
+      const started = await batcher.add(message);
+      if (hasLeft() && !started.attached) await cancel(message, { preventAcceptance: false });
       return started;
     } catch (cause) {
       // The call was cancelled together with its callers, and agents may be accepting the message.
-      if (hasLeft() && sent.has(start)) await cancel(start, { preventAcceptance: true });
+      if (hasLeft() && sentMessages.has(message)) await cancel(message, { preventAcceptance: true });
       throw ServiceError.from(cause);
     }
   };
@@ -86,7 +86,7 @@ export function createStarts(agents: Agents, logger: Logger): (start: Start) => 
 const createCancel =
   (agents: Agents, logger: Logger) =>
   async (
-    { item: { agentId, answerId: messageId }, call: { requestId, principal } }: Start,
+    { item: { agentId, answerId: messageId }, call: { requestId, principal } }: OutgoingMessage,
     { preventAcceptance }: { readonly preventAcceptance: boolean },
   ): Promise<void> => {
     try {
@@ -98,35 +98,35 @@ const createCancel =
     }
   };
 
-/** Why the message is no longer sent. */
-function refusalOf({ disconnected, expiresAt }: Start): ServiceError | undefined {
+/** Why the message is not sent: its caller has left, or its time is over. Undefined if it can be sent. */
+function refusalOf({ disconnected, expiresAt }: OutgoingMessage): ServiceError | undefined {
   if (disconnected.aborted) return new ServiceError('cancelled');
   return performance.now() >= expiresAt ? new ServiceError('deadline_exceeded') : undefined;
 }
 
 /** A signal that is aborted when all of these callers have disconnected: their call can then be cancelled. */
-function abortedWithAll(starts: readonly Start[]): { readonly signal: AbortSignal; forget(): void } {
+function abortedWithAll(messages: readonly OutgoingMessage[]): { readonly signal: AbortSignal; forget(): void } {
   const abort = new AbortController();
-  let left = starts.length;
+  let left = messages.length;
   const leave = () => {
     left -= 1;
     if (left === 0) abort.abort();
   };
-  for (const { disconnected } of starts) disconnected.addEventListener('abort', leave, { once: true });
+  for (const { disconnected } of messages) disconnected.addEventListener('abort', leave, { once: true });
   return {
     signal: abort.signal,
     forget: () => {
-      for (const { disconnected } of starts) disconnected.removeEventListener('abort', leave);
+      for (const { disconnected } of messages) disconnected.removeEventListener('abort', leave);
     },
   };
 }
 
-const tenantOf = ({ item: { principal } }: Start) => ({
+const tenantOf = ({ item: { principal } }: OutgoingMessage) => ({
   organizationId: principal?.organizationId ?? '',
   environment: principal?.environment ?? '',
 });
 
-function outcome({ started, refusal }: Result): StartedAnswer | Error {
+function toOutcome({ started, refusal }: Result): StartedAnswer | Error {
   if (started) return started;
   const code = refusal?.code;
   if (!refusal || !isPublicErrorCode(code))
