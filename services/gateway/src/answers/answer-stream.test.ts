@@ -262,7 +262,7 @@ describe('streams of one organization whose readers do not read', () => {
 
   test('get no deltas while the organization holds all that it may, and are cut if that lasts', async () => {
     const heldBytes = new HeldBytes(1_000);
-    const { stream, response, written, read, text } = unread({ heldBytes, roomWithinMs: 1 });
+    const { stream, response, written, read, text } = unread({ heldBytes, memoryWaitMs: 1 });
     const release = heldBytes.hold('org_1', 1_000);
     stream.take(startedReply(1));
     const before = response.writableLength;

@@ -14,9 +14,9 @@ const heartbeatMs = 15_000;
 const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
-/** How long the end of an answer waits while the organization's clients hold all the memory that they may. */
-const roomWithinMs = 30_000;
-const roomEveryMs = 100;
+/** How long the end of an answer waits while the bytes of the organization are at their limit. */
+const memoryWaitMs = 30_000;
+const memoryCheckMs = 100;
 
 interface AnswerStreamOptions {
   readonly requestId: string;
@@ -28,7 +28,7 @@ interface AnswerStreamOptions {
   readonly heldBytes: HeldBytes;
   readonly organizationId: string;
   readonly maxUnreadBytes?: number;
-  readonly roomWithinMs?: number;
+  readonly memoryWaitMs?: number;
   /** Events carry ids, with which a reader can continue after a lost connection. */
   readonly hasIds?: boolean;
   /** The position from which a reader continues. */
@@ -68,8 +68,9 @@ export class AnswerStream implements Waiter {
   readonly #filter = new ReplyFilter();
   /** The hash of the text that the reader has. To hash it again for the id of each delta would cost the square of its length. */
   #textHash = newTextHash();
-  readonly #closed: (() => void)[] = [];
-  #early: (() => void)[] | undefined = [];
+  readonly #onClose: (() => void)[] = [];
+  /** What arrived before the response head was written; undefined afterwards. */
+  #queue: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
   #accepted: AcceptedAnswer = { messageId: '', conversationId: '' };
   #writtenAt = 0;
@@ -80,12 +81,12 @@ export class AnswerStream implements Waiter {
   #hasEnded = false;
 
   constructor(options: AnswerStreamOptions) {
-    this.#options = { maxUnreadBytes, roomWithinMs, hasIds: false, ...options };
+    this.#options = { maxUnreadBytes, memoryWaitMs, hasIds: false, ...options };
     this.#resumeFrom = options.resumeFrom;
   }
 
   onClose(work: () => void): void {
-    this.#closed.push(work);
+    this.#onClose.push(work);
   }
 
   /** Writes until the answer has ended or its reader has left. */
@@ -98,27 +99,27 @@ export class AnswerStream implements Waiter {
     if (response.destroyed) resolve(true);
     // The head says that the message was accepted; a first byte lets every proxy pass it on.
     this.#comment();
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const work of early) work();
+    const queued = this.#queue ?? [];
+    this.#queue = undefined;
+    for (const work of queued) work();
     const cut = await promise;
     this.#countUnread(0);
-    for (const work of this.#closed) work();
+    for (const work of this.#onClose) work();
     return { bytes: this.#bytes, error: this.#error, cut };
   }
 
   take(reply: Reply): void {
-    if (this.#early) this.#early.push(() => this.take(reply));
+    if (this.#queue) this.#queue.push(() => this.take(reply));
     else this.#pass(reply);
   }
 
   interrupted(): void {
-    if (this.#early) this.#early.push(() => this.#filter.interrupt());
+    if (this.#queue) this.#queue.push(() => this.#filter.interrupt());
     else this.#filter.interrupt();
   }
 
   end(reason: 'expired' | 'deleted'): void {
-    if (this.#early) this.#early.push(() => this.end(reason));
+    if (this.#queue) this.#queue.push(() => this.end(reason));
     else if (reason === 'deleted') this.#fail(answerDeletedError(this.#accepted));
     else this.#detach();
   }
@@ -170,14 +171,14 @@ export class AnswerStream implements Waiter {
     void this.#complete(message);
   }
 
-  /** The whole message, as a list of messages shows it, once its organization may hold it. */
+  /** Writes the whole message, as a list of messages shows it, once the bytes of the organization are below their limit. */
   async #complete(message: AnswerMessage): Promise<void> {
-    const { readRecord, heldBytes, organizationId, roomWithinMs, now } = this.#options;
+    const { readRecord, heldBytes, organizationId, memoryWaitMs, now } = this.#options;
     const record = await readRecord(message.id);
-    const cutAt = now() + roomWithinMs;
+    const cutAt = now() + memoryWaitMs;
     while (this.#isOpen && heldBytes.isFull(organizationId)) {
       if (now() >= cutAt) this.#response?.destroy();
-      else await sleep(roomEveryMs);
+      else await sleep(memoryCheckMs);
     }
     // The stream may have ended otherwise in the meantime. No other stream writes between the check and these lines.
     if (!this.#isOpen) return;

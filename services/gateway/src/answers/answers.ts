@@ -95,7 +95,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
     try {
       const started = await sendItem(item, call, disconnected);
       if (started.attached) call.onReplayed?.();
-      wait.accepted(started.answerId, deadlineOf(started), started.attached);
+      wait.accepted(started.answerId, { dueAtMs: deadlineOf(started), mayHaveEnded: started.attached });
       return { started, wait };
     } catch (cause) {
       wait.close();
@@ -172,7 +172,7 @@ const createWait =
     if (disconnected.aborted) resolve();
     const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
     const wait = waits.open(keyOf(requirePrincipal(call), answerId), waiter);
-    wait.accepted(answerId, now() + seconds * 1_000, true);
+    wait.accepted(answerId, { dueAtMs: now() + seconds * 1_000, mayHaveEnded: true });
     await promise;
     wait.close();
   };

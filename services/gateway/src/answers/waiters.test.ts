@@ -74,7 +74,7 @@ describe('the waiter registry', () => {
     const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_new'), waiter);
     states.set('msg_old', { message: answerMessage('msg_old'), attempt: 1 });
-    wait.accepted('msg_old', Number.POSITIVE_INFINITY, true);
+    wait.accepted('msg_old', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: true });
     waits.deliver([ended('msg_new')]);
     expect(received).toEqual([]);
     await pass(200);
@@ -87,10 +87,10 @@ test('a wait that is closed before its message is accepted, or while its answer 
   const [early, reading] = [listener(), listener()];
   const wait = waits.open(keyOf('msg_new'), early.waiter);
   wait.close();
-  wait.accepted('msg_old', Number.POSITIVE_INFINITY, false);
+  wait.accepted('msg_old', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
   states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
   const other = waits.open(keyOf('msg_1'), reading.waiter);
-  other.accepted('msg_1', Number.POSITIVE_INFINITY, true);
+  other.accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: true });
   other.close();
   await pass(200);
   expect([early.received, reading.received, reads, waits.size]).toEqual([[], [], ['msg_1'], 0]);
@@ -100,7 +100,7 @@ describe('a lost reply', () => {
   test('costs a second', async () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
-    waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
+    waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
     states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
     await pass(800);
     expect([received, reads]).toEqual([[], []]);
@@ -111,7 +111,7 @@ describe('a lost reply', () => {
   test('is read once a second until the answer exists, also after failed reads', async () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
-    waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
+    waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
     states.set('msg_1', new Error('away'));
     await pass(5_200);
     expect([received, reads.length]).toEqual([[], 5]);
@@ -141,7 +141,7 @@ describe('a lost reply', () => {
 test('a wait ends at its limit', async () => {
   const { waits, clock, pass } = room();
   const { received, waiter } = listener();
-  waits.open(keyOf('msg_1'), waiter).accepted('msg_1', clock.now + 2_000, false);
+  waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: clock.now + 2_000, mayHaveEnded: false });
   await pass(1_800);
   expect(received).toEqual([]);
   await pass(200);
@@ -151,7 +151,7 @@ test('a wait ends at its limit', async () => {
 test('a deleted answer ends its wait', async () => {
   const { waits, states, pass } = room();
   const { received, waiter } = listener();
-  waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
+  waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
   states.set('msg_1', { message: null, attempt: 0 });
   await pass(1_200);
   expect([received, waits.size]).toEqual([['deleted'], 0]);
@@ -162,7 +162,7 @@ describe('when the process stops', () => {
     const { waits } = room();
     const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_1'), { ...waiter, take: () => wait.close() });
-    wait.accepted('msg_1', Number.POSITIVE_INFINITY, false);
+    wait.accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
     const drained = waits.drain(60_000);
     waits.deliver([ended('msg_1')]);
     await drained;
@@ -178,7 +178,7 @@ describe('when the process stops', () => {
     };
     const wait = waits.open(keyOf('msg_1'), { ...waiter, take });
     const drained = waits.drain(60_000);
-    wait.accepted('msg_before', clock.now + 60_000, false);
+    wait.accepted('msg_before', { dueAtMs: clock.now + 60_000, mayHaveEnded: false });
     await Promise.resolve();
     waits.deliver([ended('msg_before')]);
     await drained;
@@ -188,12 +188,12 @@ describe('when the process stops', () => {
   test('the others are ended when the time is over, and so are later ones', async () => {
     const { waits, clock } = room();
     const [early, between, late] = [listener(), listener(), listener()];
-    waits.open(keyOf('msg_1'), early.waiter).accepted('msg_1', clock.now + 60_000, false);
+    waits.open(keyOf('msg_1'), early.waiter).accepted('msg_1', { dueAtMs: clock.now + 60_000, mayHaveEnded: false });
     const sending = waits.open(keyOf('msg_2'), between.waiter);
     await waits.drain(1);
     expect([early.received, between.received]).toEqual([['expired'], []]);
-    sending.accepted('msg_2', clock.now + 60_000, false);
-    waits.open(keyOf('msg_3'), late.waiter).accepted('msg_3', clock.now + 60_000, false);
+    sending.accepted('msg_2', { dueAtMs: clock.now + 60_000, mayHaveEnded: false });
+    waits.open(keyOf('msg_3'), late.waiter).accepted('msg_3', { dueAtMs: clock.now + 60_000, mayHaveEnded: false });
     expect([between.received, late.received, waits.size]).toEqual([['expired'], ['expired'], 0]);
   });
 });

@@ -27,10 +27,17 @@ export interface AnswerState {
   readonly attempt: number;
 }
 
+interface AcceptedWait {
+  /** When the wait ends as expired. */
+  readonly dueAtMs: number;
+  /** The answer may have ended before the wait was opened, so its state is read at once. */
+  readonly mayHaveEnded: boolean;
+}
+
 /** One registered wait. */
 interface Wait {
   /** The answer was accepted under this id; from now on its state is also read every second. */
-  accepted(answerId: string, dueAtMs: number, readNow: boolean): void;
+  accepted(answerId: string, accepted: AcceptedWait): void;
   close(): void;
 }
 
@@ -78,7 +85,7 @@ export class WaiterRegistry {
     const entry: WaitEntry = { key, waiter, dueAt: Number.POSITIVE_INFINITY, readAt: Number.POSITIVE_INFINITY };
     this.#add(entry);
     return {
-      accepted: (answerId, dueAtMs, readNow) => this.#accept(entry, answerId, dueAtMs, readNow),
+      accepted: (answerId, accepted) => this.#accept(entry, answerId, accepted),
       close: () => this.#remove(entry),
     };
   }
@@ -113,7 +120,7 @@ export class WaiterRegistry {
     for (const entry of this.#all()) if (entry.dueAt < Number.POSITIVE_INFINITY) this.#end(entry, 'expired');
   }
 
-  #accept(entry: WaitEntry, answerId: string, dueAtMs: number, readNow: boolean): void {
+  #accept(entry: WaitEntry, answerId: string, { dueAtMs, mayHaveEnded }: AcceptedWait): void {
     if (answerId !== entry.key.answerId) {
       if (!this.#isHere(entry)) return;
       const former = entry.key.answerId;
@@ -125,7 +132,7 @@ export class WaiterRegistry {
     entry.dueAt = dueAtMs;
     entry.readAt = this.#options.now() + this.#options.readEveryMs;
     if (this.#closed) this.#end(entry, 'expired');
-    else if (readNow) this.#read(entry);
+    else if (mayHaveEnded) this.#read(entry);
   }
 
   /** The reader logs a failure; the next second brings another attempt. */
@@ -194,7 +201,7 @@ const detailsOf = ({ messageId, conversationId }: AcceptedAnswer) => ({ message_
 export function failureOf({ id, conversationId, status, content, failure }: AnswerMessage): PublicError | undefined {
   if (status !== 'failed' && status !== 'cancelled') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
-  // Its content says that it cost nothing, and of business data if that was changed.
+  // The content says that the answer cost nothing, and whether it had changed business data.
   if (status === 'cancelled') return new ServiceError('answer_cancelled', { message: content || undefined, details });
   if (failure?.code === 'answer_timeout') return deadlineError(failure.message, details);
   if (failure && isPublicErrorCode(failure.code)) return new ServiceError(failure.code, { message: failure.message || undefined, details });
