@@ -3,8 +3,8 @@ import { createApp } from '@agent-service/http/app';
 import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import type { Limiter } from '@agent-service/http/limits/limits';
 import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
+import { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { createCors } from '@agent-service/http/replies/cors';
-import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import { createObserver, createResponder } from '@agent-service/http/replies/responder';
 import { clientAddress, countedAddress } from '@agent-service/http/requests/client-address';
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
@@ -44,8 +44,8 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
   const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config, redisLimitMs === undefined ? {} : { commandLimitMs: redisLimitMs });
   const drainMs = config.ANSWER_WAIT_DRAIN_SECONDS * 1_000;
-  const heldBytes = new HeldBytes();
-  const waiting = await openAnswers(process, { agents, redis, heldBytes, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
+  const bufferedBytes = new BufferedBytes();
+  const waiting = await openAnswers(process, { agents, redis, bufferedBytes, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
 
   const limiter = openLimiter(process, redis, redisLimitMs);
   const limits = {
@@ -74,10 +74,10 @@ export async function start(process: ProcessContext, config: GatewayConfig, { re
       limits: callerLimits(limits),
       publishedKeys: publishedKeys(identity),
     },
-    heldBytes,
+    bufferedBytes,
   });
   const cors = createCors(config.CORS_ORIGINS);
-  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes, cors } });
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, bufferedBytes, cors } });
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond, cors }));

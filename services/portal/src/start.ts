@@ -4,9 +4,9 @@ import { openClient, ServiceError } from '@agent-service/contracts';
 import { createApp } from '@agent-service/http/app';
 import { createFailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
+import { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { createCors } from '@agent-service/http/replies/cors';
 import type { Exchange } from '@agent-service/http/replies/exchange';
-import { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { Reply } from '@agent-service/http/replies/reply';
 import { createObserver, createResponder } from '@agent-service/http/replies/responder';
 import { createHttpServer, limitConnections } from '@agent-service/http/server';
@@ -59,7 +59,7 @@ export async function start(
   const isSecure = origin?.startsWith('https:') ?? false;
   const provider = createProvider(config);
   const signIns = process.metrics.counter('portal_sign_ins_total', 'Attempts to sign in, by their outcome', ['method', 'outcome']);
-  const heldBytes = new HeldBytes();
+  const bufferedBytes = new BufferedBytes();
   const deps: PipelineDeps = {
     backends: {
       identity,
@@ -80,14 +80,14 @@ export async function start(
   const forward = createForwarder({
     ...deps,
     gateways,
-    heldBytes,
+    bufferedBytes,
     headLimits: { messageMs: config.ANSWER_WAIT_SECONDS * 1_000 + headMarginMs, usualMs: headLimitMs },
     stopping: process.stopping,
   });
   const pages = await loadPages(config.PORTAL_PAGES_DIR ?? builtPages);
   const documents = await loadDocuments(config.PORTAL_DOCS_DIR ?? builtDocuments);
   const cors = createCors([]);
-  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes, cors } });
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, bufferedBytes, cors } });
   const unmatched = (request: IncomingMessage) =>
     answerOther(request, forward, (page) => (isDocumentPath(page.url ?? '') ? documents.answer(page) : pages.answer(page)));
   const server = createHttpServer(createApp({ routes, pages: [], pipeline: createPipeline(deps), respond, cors, unmatched }));

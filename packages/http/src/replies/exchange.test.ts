@@ -7,7 +7,7 @@ const exchange = (abandoned: boolean, writableEnded: boolean) => {
   return { response, abandoned };
 };
 
-test('a client that disconnects before the answer aborts the signal, also if it did so before the signal was made', () => {
+test('a client that disconnects before the reply aborts the signal, also if it did so before the signal was made', () => {
   const leaving = exchange(false, false);
   const signal = abortedWithClient(leaving);
   expect(signal.aborted).toBe(false);
@@ -16,7 +16,7 @@ test('a client that disconnects before the answer aborts the signal, also if it 
   expect(abortedWithClient(exchange(true, false)).aborted).toBe(true);
 });
 
-test('a client that received the answer did not disconnect', () => {
+test('a client that received the reply did not disconnect', () => {
   const answered = exchange(false, true);
   const signal = abortedWithClient(answered);
   answered.response.emit('close');

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { ServiceError } from '@agent-service/contracts';
 import { limitHeaders } from '../limits/limits.ts';
 import { discardRest, hasUnreadBody } from '../requests/unread-body.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 import type { Cors } from './cors.ts';
 import type { Exchange } from './exchange.ts';
-import type { HeldBytes } from './held-bytes.ts';
 import { apiHeaders } from './security-headers.ts';
 
 const jsonType = 'application/json; charset=utf-8';
@@ -43,11 +43,11 @@ const readWithinMs = 120_000;
 /** Counts the unread rest of a reply for its organization, and closes the connection if it stays unread too long. */
 function boundUnread(
   { request: { socket }, response, principal }: Exchange,
-  { heldBytes, readWithinMs: limitMs = readWithinMs }: Delivery,
+  { bufferedBytes, readWithinMs: limitMs = readWithinMs }: Delivery,
 ): void {
   const bytes = response.writableLength;
   if (bytes === 0) return;
-  const release = principal && heldBytes.hold(principal.organizationId, bytes);
+  const release = principal && bufferedBytes.add(principal.organizationId, bytes);
   const timer = setTimeout(() => socket.destroy(), limitMs).unref();
   const end = () => {
     clearTimeout(timer);
@@ -61,7 +61,7 @@ function boundUnread(
 export interface Delivery {
   /** Connections end with the replies they carry once this is aborted. */
   readonly stopping: AbortSignal;
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
   readonly cors: Cors;
   readonly readWithinMs?: number;
 }

@@ -50,7 +50,7 @@ test('a probe of the health is no request of a caller: it is not measured, and l
   expect(measured).toEqual(['/v1/agents']);
 });
 
-test('the span of a request lasts until its streamed answer has ended, and has failed only where the service has', async () => {
+test('the span of a request lasts until its streamed reply has ended, and has failed only where the service has', async () => {
   const collector = await spanCollector();
   const stop = startExporter('test', { endpoint: collector.url }, createLogger('test', 'silent'));
   const observer = { finished: () => undefined };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, get, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { until } from '@agent-service/testkit';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
@@ -39,7 +39,7 @@ async function textOf(reader: IncomingMessage): Promise<string> {
 
 const usage = { model: 'm-1', inputTokens: 5, outputTokens: 2, latencyMs: 30 };
 const readRecord = async () => ({ usage, resultJson: '{"columns":[],"rows":[],"row_count":0,"truncated":false,"chart":null}', steps: [] });
-const usual = { requestId: 'r', now: Date.now, readRecord, heldBytes: new HeldBytes(), organizationId: 'org_1' };
+const usual = { requestId: 'r', now: Date.now, readRecord, bufferedBytes: new BufferedBytes(), organizationId: 'org_1' };
 
 const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
 const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
@@ -234,19 +234,19 @@ describe('streams of one organization whose readers do not read', () => {
   };
 
   test('hold no more than their organization may: other ends wait until some of it was read', async () => {
-    const heldBytes = new HeldBytes(1_000_000);
-    const streams = Array.from({ length: 5 }, () => unread({ heldBytes }));
+    const bufferedBytes = new BufferedBytes(1_000_000);
+    const streams = Array.from({ length: 5 }, () => unread({ bufferedBytes }));
     for (const { stream } of streams) stream.take(endedWith(content));
     await until(() => unreadBytes(streams) > 1_000_000);
     await rounds();
     expect(unreadBytes(streams)).toBeLessThan(2_000_000);
-    expect([heldBytes.isFull('org_1'), heldBytes.isFull('org_2')]).toEqual([true, false]);
+    expect([bufferedBytes.isFull('org_1'), bufferedBytes.isFull('org_2')]).toEqual([true, false]);
     for (const { read } of streams) read();
     for (const { text, written } of streams) {
       expect((await written).cut).toBe(false);
       expect(text()).toContain(content);
     }
-    expect(heldBytes.isFull('org_1')).toBe(false);
+    expect(bufferedBytes.isFull('org_1')).toBe(false);
   });
 
   test('are cut where the end is not read within half a minute', async () => {
@@ -261,9 +261,9 @@ describe('streams of one organization whose readers do not read', () => {
   });
 
   test('get no deltas while the organization holds all that it may, and are cut if that lasts', async () => {
-    const heldBytes = new HeldBytes(1_000);
-    const { stream, response, written, read, text } = unread({ heldBytes, memoryWaitMs: 1 });
-    const release = heldBytes.hold('org_1', 1_000);
+    const bufferedBytes = new BufferedBytes(1_000);
+    const { stream, response, written, read, text } = unread({ bufferedBytes, memoryWaitMs: 1 });
+    const release = bufferedBytes.add('org_1', 1_000);
     stream.take(startedReply(1));
     const before = response.writableLength;
     const step = { name: 'query', detail: '', rows: 1, durationMs: 1, error: '' };
@@ -274,6 +274,6 @@ describe('streams of one organization whose readers do not read', () => {
     read();
     expect(text()).not.toMatch(/event: (delta|completed)/);
     release();
-    expect(heldBytes.isFull('org_1')).toBe(false);
+    expect(bufferedBytes.isFull('org_1')).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
+import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
-import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { StreamEnd } from '@agent-service/http/replies/reply';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
 import { sleep } from '@agent-service/work';
@@ -25,7 +25,7 @@ interface AnswerStreamOptions {
   /** Never fails. */
   readonly readRecord: (answerId: string) => Promise<AnswerRecord | null>;
   /** Counts what the readers of this organization have not read yet. */
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
   readonly organizationId: string;
   readonly maxUnreadBytes?: number;
   readonly memoryWaitMs?: number;
@@ -173,10 +173,10 @@ export class AnswerStream implements Waiter {
 
   /** Writes the whole message, as a list of messages shows it, once the bytes of the organization are below their limit. */
   async #complete(message: AnswerMessage): Promise<void> {
-    const { readRecord, heldBytes, organizationId, memoryWaitMs, now } = this.#options;
+    const { readRecord, bufferedBytes, organizationId, memoryWaitMs, now } = this.#options;
     const record = await readRecord(message.id);
     const cutAt = now() + memoryWaitMs;
-    while (this.#isOpen && heldBytes.isFull(organizationId)) {
+    while (this.#isOpen && bufferedBytes.isFull(organizationId)) {
       if (now() >= cutAt) this.#response?.destroy();
       else await sleep(memoryCheckMs);
     }
@@ -223,9 +223,9 @@ export class AnswerStream implements Waiter {
   }
 
   get #isBehind(): boolean {
-    const { maxUnreadBytes, heldBytes, organizationId } = this.#options;
+    const { maxUnreadBytes, bufferedBytes, organizationId } = this.#options;
     const unread = this.#response?.writableLength ?? 0;
-    return unread > maxUnreadBytes || (unread > 0 && heldBytes.isFull(organizationId));
+    return unread > maxUnreadBytes || (unread > 0 && bufferedBytes.isFull(organizationId));
   }
 
   #write<Event extends AnswerEvent>(event: Event, data: AnswerEventData<Event>, id?: string): void {
@@ -258,8 +258,8 @@ export class AnswerStream implements Waiter {
   }
 
   #countUnread(bytes: number): void {
-    const { heldBytes, organizationId } = this.#options;
+    const { bufferedBytes, organizationId } = this.#options;
     this.#release?.();
-    this.#release = bytes > 0 ? heldBytes.hold(organizationId, bytes) : undefined;
+    this.#release = bytes > 0 ? bufferedBytes.add(organizationId, bytes) : undefined;
   }
 }

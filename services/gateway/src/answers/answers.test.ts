@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { expect, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
 import { caller } from '../../test/support/gateway.ts';
@@ -23,7 +23,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
     read,
     readRecord: async () => null,
     waits,
-    heldBytes: new HeldBytes(),
+    bufferedBytes: new BufferedBytes(),
     replyChannel: 'replies',
     waitMs: 1_000,
     now,

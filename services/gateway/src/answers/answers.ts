@@ -7,7 +7,7 @@ import {
   requirePrincipal,
   ServiceError,
 } from '@agent-service/contracts';
-import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream, type StreamPosition } from './answer-stream.ts';
 import type { MessageItem, OutgoingMessage, StartedAnswer } from './send-messages.ts';
@@ -61,7 +61,7 @@ interface AnswersDeps {
   /** How an answer came about; never fails. */
   readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
   readonly waits: WaiterRegistry;
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** The channel on which this process listens for replies. */
   readonly replyChannel: string;
   readonly waitMs: number;
@@ -141,13 +141,13 @@ export function createAnswers(deps: AnswersDeps): Answers {
   };
 }
 
-function createStream({ readRecord, heldBytes, now }: AnswersDeps, call: CallContext, ids: StreamIds | undefined): AnswerStream {
+function createStream({ readRecord, bufferedBytes, now }: AnswersDeps, call: CallContext, ids: StreamIds | undefined): AnswerStream {
   const principal = requirePrincipal(call);
   return new AnswerStream({
     requestId: call.requestId,
     now,
     readRecord: (answerId) => readRecord(keyOf(principal, answerId)),
-    heldBytes,
+    bufferedBytes,
     organizationId: principal.organizationId,
     hasIds: ids !== undefined,
     resumeFrom: ids?.resumeFrom,

@@ -1,5 +1,5 @@
 import { type AnswerRecord, type Client, callDetached, classifyCallFailure } from '@agent-service/contracts';
-import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
@@ -12,7 +12,7 @@ const tickMs = 200;
 interface OpenAnswersDeps {
   readonly agents: Client<'agents'>;
   readonly redis: RedisConnections;
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
   readonly waitMs: number;
   /** How long waits go on while the process stops. */
   readonly drainMs: number;
@@ -27,7 +27,7 @@ interface OpenAnswers {
 /** Opens this process's reply channel and the registry of the requests that wait for its replies. */
 export async function openAnswers(
   process: ProcessContext,
-  { agents, redis, heldBytes, waitMs, drainMs }: OpenAnswersDeps,
+  { agents, redis, bufferedBytes, waitMs, drainMs }: OpenAnswersDeps,
 ): Promise<OpenAnswers> {
   // Monotonic: a step of the followed clock would end all waits at once, or keep them and the reading of answers waiting.
   const now = () => performance.now();
@@ -49,7 +49,7 @@ export async function openAnswers(
       read,
       readRecord: createRecordReader(agents, process.logger),
       waits,
-      heldBytes,
+      bufferedBytes,
       replyChannel: channel.name,
       waitMs,
       now,

@@ -1,8 +1,8 @@
 import { type CallContext, type Principal, type Scope, ServiceError, scopesOfRole, withCall } from '@agent-service/contracts';
 import type { FailedAuthentications } from '@agent-service/http/limits/failed-authentications';
 import type { Decision, Limiter, Rule } from '@agent-service/http/limits/limits';
+import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { abortedWithClient, type Exchange } from '@agent-service/http/replies/exchange';
-import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { Reply } from '@agent-service/http/replies/reply';
 import { createAmbiguityCheck } from '@agent-service/http/requests/ambiguity';
 import { readBody, refuseBody } from '@agent-service/http/requests/body';
@@ -28,7 +28,7 @@ interface PipelineDeps {
   /** The key that limits count the caller's address under. */
   readonly addressOf: (exchange: Exchange) => string;
   readonly backends: Backends;
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
 }
 
 /** Runs the steps of a request in order; each may end it. Callers rely on the order of the refusals. */
@@ -50,18 +50,18 @@ const forCallers = (route: Route, deps: PipelineDeps) => async (exchange: Exchan
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, deps, deps.rules.forPrincipal(route.cost, principal));
   authorize(route, principal, exchange.request.params['agent_id']);
-  if (deps.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
-  const body = route.body ? await readHeldBody(route, deps, exchange, principal) : undefined;
+  if (deps.bufferedBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyBuffered });
+  const body = route.body ? await readCountedBody(route, deps, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
   // A body may arrive slowly: a credential that was revoked in that time is refused.
   if (waited) exchange.principal = await deps.authenticator.authenticate(token);
   return runHandler(route, deps, exchange, body);
 };
 
-/** Reads the body while the organization holds its bytes. One of unknown length counts as the largest that the route takes. */
-async function readHeldBody(route: Route, { heldBytes }: PipelineDeps, { request }: Exchange, { organizationId }: Principal) {
+/** Reads the body and counts its bytes meanwhile. A body of unknown length counts as the largest that the route takes. */
+async function readCountedBody(route: Route, { bufferedBytes }: PipelineDeps, { request }: Exchange, { organizationId }: Principal) {
   const limits = bodyLimitsOf(route);
-  const release = heldBytes.hold(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));
+  const release = bufferedBytes.add(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));
   try {
     return await readBody(request, route.bodyType ?? 'json', limits);
   } finally {
@@ -69,7 +69,7 @@ async function readHeldBody(route: Route, { heldBytes }: PipelineDeps, { request
   }
 }
 
-const tooManyHeld = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
+const tooManyBuffered = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
 
 /** Authenticates the caller. From an address with too many failures only tokens are accepted that were valid here before. */
 async function identify(exchange: Exchange, deps: PipelineDeps): Promise<{ token: string; principal: Principal }> {

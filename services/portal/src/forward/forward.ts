@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@agent-service/contracts';
+import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import type { Exchange } from '@agent-service/http/replies/exchange';
-import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
 import type { Reply, StreamEnd } from '@agent-service/http/replies/reply';
 import { type BodyLimits, readBytes, refuseBody } from '@agent-service/http/requests/body';
 import type { Dispatcher } from 'undici';
@@ -46,7 +46,7 @@ const unreadLimitMs = 2 * quietLimitMs;
 
 export interface ForwardDeps extends PipelineDeps {
   readonly gateways: Gateways;
-  readonly heldBytes: HeldBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** How long a gateway may take for the head of its reply to a message, which may wait for the answer, and to any other request. */
   readonly headLimits: { readonly messageMs: number; readonly usualMs: number };
   readonly stopping: AbortSignal;
@@ -62,7 +62,7 @@ export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target:
     const release = inFlight.begin(session, exchange.request.headers.accept?.includes('text/event-stream') ?? false);
     let isHandedOver = false;
     try {
-      const body = await readForwardedBody(exchange, session, deps.heldBytes);
+      const body = await readForwardedBody(exchange, session, deps.bufferedBytes);
       const sent = await callFor(exchange, () =>
         deps.backends.sessions.withApiToken(session, target.environment, (accessToken) =>
           send(exchange, { method, target, body, accessToken }, deps),
@@ -115,13 +115,17 @@ class InFlight {
   }
 }
 
-async function readForwardedBody({ request }: Exchange, { organizationId }: Session, heldBytes: HeldBytes): Promise<Buffer | undefined> {
+async function readForwardedBody(
+  { request }: Exchange,
+  { organizationId }: Session,
+  bufferedBytes: BufferedBytes,
+): Promise<Buffer | undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') {
     await refuseBody(request, { ...bodyOfRequest, values: 0 });
     return undefined;
   }
-  if (heldBytes.isFull(organizationId)) throw new ServiceError('rate_limited');
-  const release = heldBytes.hold(
+  if (bufferedBytes.isFull(organizationId)) throw new ServiceError('rate_limited');
+  const release = bufferedBytes.add(
     organizationId,
     Math.min(Number(request.headers['content-length'] ?? bodyOfRequest.bytes), bodyOfRequest.bytes),
   );
