@@ -34,27 +34,27 @@ interface PipelineDeps {
 /** Runs the steps of a request in order; each may end it. Callers rely on the order of the refusals. */
 export function createPipeline(deps: PipelineDeps): (route: Route) => (exchange: Exchange) => Promise<Reply> {
   return (route) => {
-    const proceed = route.auth === 'token' ? forCallers(route, deps) : forEveryone(route, deps);
+    const serve = route.auth === 'token' ? serveWithToken(route, deps) : serveWithoutToken(route, deps);
     const headers = route.deprecation && deprecationHeaders(route.deprecation);
     return async (exchange) => {
       if (headers) exchange.routeHeaders = headers;
       checkUnambiguous(exchange.request);
-      return proceed(exchange);
+      return serve(exchange);
     };
   };
 }
 
-/** Serves a caller with a token. */
-const forCallers = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
+/** Serves a route that needs a token. */
+const serveWithToken = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
   const { token, principal } = await identify(exchange, deps);
   exchange.principal = principal;
-  if (route.cost && route.cost !== 'token') await count(exchange, deps, deps.rules.forPrincipal(route.cost, principal));
+  if (route.cost && route.cost !== 'token') await enforceLimits(exchange, deps, deps.rules.forPrincipal(route.cost, principal));
   authorize(route, principal, exchange.request.params['agent_id']);
   if (deps.bufferedBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyBuffered });
   const body = route.body ? await readCountedBody(route, deps, exchange, principal) : undefined;
-  const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
+  const mayHaveWaited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
   // A body may arrive slowly: a credential that was revoked in that time is refused.
-  if (waited) exchange.principal = await deps.authenticator.authenticate(token);
+  if (mayHaveWaited) exchange.principal = await deps.authenticator.authenticate(token);
   return runHandler(route, deps, exchange, body);
 };
 
@@ -118,18 +118,18 @@ function whyLacking(scope: Scope, { role, environment }: Principal): string {
 /** A caller whose credential has expired or was revoked had a valid one, and one without a credential does not try any. */
 const isGuess = (cause: unknown) => cause instanceof ServiceError && cause.code === 'invalid_token';
 
-/** Serves a caller without a token. A token endpoint is limited by address before the body is read, and then by the claimed credential. */
-const forEveryone = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
+/** Serves a route that needs no token. A token endpoint is limited by address before the body is read, and then by the claimed credential. */
+const serveWithoutToken = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
   if (route.cost !== 'token') return runHandler(route, deps, exchange, route.body && (await preparedBody(route, exchange)));
   const { rules, addressOf } = deps;
   const address = addressOf(exchange);
-  await count(exchange, deps, rules.forTokenRequest(address));
+  await enforceLimits(exchange, deps, rules.forTokenRequest(address));
   const body = await preparedBody(route, exchange);
   const credential = route.credential?.(body);
   if (credential === undefined) return runHandler(route, deps, exchange, body);
-  await count(exchange, deps, rules.forClaim(address, credential));
+  await enforceLimits(exchange, deps, rules.forClaim(address, credential));
   const reply = await runHandler(route, deps, exchange, body);
-  await count(exchange, deps, rules.forIssuedToken(credential));
+  await enforceLimits(exchange, deps, rules.forIssuedToken(credential));
   return reply;
 };
 
@@ -138,14 +138,14 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
   return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
 }
 
-/** Counts the request under these rules, and keeps the state of the limits for the headers of the reply. */
-async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
+/** Counts the request under these rules, keeps the state of the limits for the headers of the reply, and throws `rate_limited` where one is exceeded. */
+async function enforceLimits(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
   const decision = await limiter.take(rules);
   exchange.limits = exchange.limits ? mergeDecisions(exchange.limits, decision) : decision;
   if (!decision.allowed) throw new ServiceError('rate_limited');
 }
 
-/** The later decision, with the states of other limits from the earlier one. */
+/** The later decision, with the states of the limits that only the earlier one has. */
 function mergeDecisions({ states: before }: Decision, { allowed, states }: Decision): Decision {
   const names = new Set(states.map(({ policy }) => policy.name));
   return { allowed, states: [...before.filter(({ policy }) => !names.has(policy.name)), ...states] };
