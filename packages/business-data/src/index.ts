@@ -18,4 +18,4 @@ export { type Catalog, type CatalogColumn, type CatalogTable, maxCommentLength }
 export { type DataScope, resolveScope } from './scope/resolve-scope.ts';
 export { nameInScope, suggestNames } from './scope/suggest-names.ts';
 export { createStatementGate, openStatementGate, type StatementGate, type TenantGate } from './threads/statement-gate.ts';
-export { createTools, invalidInput, refused, type ToolDefinition, type ToolResult, toolDefinitions } from './tools.ts';
+export { createTools, invalidInput, type ToolDefinition, type ToolResult, toolDefinitions, toolRefusal } from './tools.ts';

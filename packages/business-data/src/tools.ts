@@ -58,10 +58,10 @@ function tool<Input>({ name, description, input, writes = false, run }: Definiti
   };
 }
 
-export const refused = (text: string): ToolResult => ({ text, failure: new DataFailure('refused', text) });
+export const toolRefusal = (text: string): ToolResult => ({ text, failure: new DataFailure('refused', text) });
 
 export const invalidInput = (tool: string, error: z.ZodError): ToolResult =>
-  refused(`The input of ${tool} is not valid: ${z.prettifyError(error)}`);
+  toolRefusal(`The input of ${tool} is not valid: ${z.prettifyError(error)}`);
 
 const toResult = (result: QueryResult): ToolResult => ({ text: result.text, result });
 
@@ -81,7 +81,7 @@ const describeTable = tool({
   input: z.object({ table: z.string().min(1).max(200).describe('The name as list_tables writes it.') }),
   async run(data, { table }) {
     const match = await data.describeTable(table);
-    return match ? { text: describe(match) } : refused(`There is no table "${table}" here.`);
+    return match ? { text: describe(match) } : toolRefusal(`There is no table "${table}" here.`);
   },
 });
 

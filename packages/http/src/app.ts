@@ -60,9 +60,9 @@ export function createApp<Route extends RoutedRequest>({
     methods.get(respond(page.path, page.answer));
     answerOthers(methods, page.path, [{ method: 'GET' }], { respond, cors });
   }
-  const refuse = createUnmatched(respond, unmatched);
+  const respondUnmatched = createUnmatched(respond, unmatched);
   return (request: IncomingMessage, response: ServerResponse) => {
-    app(request as Request, response as Response, (cause?: unknown) => refuse(request as Request, response as Response, cause));
+    app(request as Request, response as Response, (cause?: unknown) => respondUnmatched(request as Request, response as Response, cause));
   };
 }
 

@@ -21,7 +21,7 @@ const requestTimeout = 60_000;
 /** Requests that a client may send on a connection before the first of them is answered. */
 const maxPipelined = 50;
 
-const refused = new WeakSet<Duplex>();
+const refusedSockets = new WeakSet<Duplex>();
 
 const parserCodes: Record<string, PublicErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -89,14 +89,14 @@ function boundPipelining(listener: RequestListener): RequestListener {
 
 function refuseBytes(socket: TrackedSocket, cause: NodeJS.ErrnoException): void {
   // The parser reports every further byte again.
-  if (refused.has(socket) && cause.code !== 'ECONNRESET') return;
+  if (refusedSockets.has(socket) && cause.code !== 'ECONNRESET') return;
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const code = parserCodes[cause.code ?? ''];
   const error = code ? new ServiceError(code) : new ServiceError('invalid_request', { message: 'This is not a valid HTTP request.' });
-  refused.add(socket);
+  refusedSockets.add(socket);
   afterReplies(socket, () => refuse(socket, error));
 }
 
@@ -114,7 +114,7 @@ function afterReplies(socket: TrackedSocket, work: () => void): void {
 
 /** Answers on the bare connection, and ends it. */
 function refuse(socket: Duplex, error: PublicError, more: readonly string[] = []): void {
-  refused.add(socket);
+  refusedSockets.add(socket);
   const requestId = randomUUID();
   const body = errorBody(error, requestId);
   const { http } = error.definition;

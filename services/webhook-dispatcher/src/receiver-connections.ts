@@ -41,13 +41,13 @@ export function createReceiverAgent({
     maxHeaderSize: 16 * 1024,
     connect: (options, callback) => {
       // An address is not looked up, so it is checked here.
-      if (isIP(options.hostname) && !isReachable(options.hostname, allowed)) return callback(refused(options.hostname), null);
+      if (isIP(options.hostname) && !isReachable(options.hostname, allowed)) return callback(addressError(options.hostname), null);
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
         const address = socket.remoteAddress ?? '';
         if (isReachable(address, allowed)) return callback(null, socket);
         socket.destroy();
-        return callback(refused(address), null);
+        return callback(addressError(address), null);
       });
     },
   });
@@ -71,4 +71,4 @@ function createPool(origin: string | URL, options: object): Pool {
 /** Made once, because reading all certificates for each connection takes longer than its handshake. */
 const trustAlso = (more: string) => createSecureContext({ ca: [...getCACertificates('default'), more] });
 
-const refused = (address: string) => new AddressRefused(`${address} is a private or reserved address`);
+const addressError = (address: string) => new AddressRefused(`${address} is a private or reserved address`);

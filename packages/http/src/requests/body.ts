@@ -142,12 +142,12 @@ export function checkJsonShape(json: Uint8Array, maxValues: number): void {
     if (byte === quote) at = endOfText(json, at);
     values += separators[byte] as number;
     depth += nesting[byte] as number;
-    if (values > maxValues) throw refused(`holds more than ${maxValues} names and values`);
-    if (depth > maxDepth) throw refused(`is nested deeper than ${maxDepth} levels`);
+    if (values > maxValues) throw bodyError(`holds more than ${maxValues} names and values`);
+    if (depth > maxDepth) throw bodyError(`is nested deeper than ${maxDepth} levels`);
   }
 }
 
-const refused = (fault: string) => new ServiceError('invalid_request', { message: `The body ${fault}.` });
+const bodyError = (fault: string) => new ServiceError('invalid_request', { message: `The body ${fault}.` });
 
 /** The index of the quote that ends the string which begins here. */
 function endOfText(json: Uint8Array, start: number): number {

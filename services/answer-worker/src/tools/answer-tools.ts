@@ -9,12 +9,12 @@ import {
   describeData,
   invalidInput,
   type ResultBudget,
-  refused,
   resolveScope,
   type StatementGate,
   type ToolDefinition,
   type ToolResult,
   toolDefinitions,
+  toolRefusal,
 } from '@agent-service/business-data';
 import { type Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
@@ -83,7 +83,7 @@ export function createAnswerTools(
 
   async function runOver({ scope, sourceVersion }: StepPermission, call: ToolCall): Promise<ToolResult> {
     const source = await sources.of(inFlight.key.answer, sourceVersion, steps);
-    if (!source) return refused(unconnectedText);
+    if (!source) return toolRefusal(unconnectedText);
     await readCatalog(source);
     const tenant = tenantName(inFlight.key.answer);
     const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope, timeZone });
@@ -143,7 +143,7 @@ export function createAnswerTools(
 
 function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: ToolCall): ToolResult | Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === definition.name);
-  return tool ? tool.run(input, { signal }) : refused('Nothing can be changed here: the data is read-only.');
+  return tool ? tool.run(input, { signal }) : toolRefusal('Nothing can be changed here: the data is read-only.');
 }
 
 /** Reads the tables in scope and returns their description, or throws the failure of the answer. */
