@@ -108,7 +108,7 @@ function keepSubscribed(process: ProcessContext, redis: RedisConnections, option
     await redis.topology;
     let failures = 0;
     while (!stop.signal.aborted) {
-      const subscriber = redis.dedicated('subscriber');
+      const subscriber = redis.openSubscriber();
       stop.signal.onabort = () => subscriber.disconnect();
       const reason = await receiveUntilEnd(subscriber);
       // A disconnect after the end starts a timer that nothing clears.

@@ -65,7 +65,7 @@ export async function startWorker<Name extends JobName>(
   const opened = redis.topology.then(open);
   function open(): void {
     if (isPaused || process.stopping.aborted) return;
-    connection ??= redis.dedicated('worker');
+    connection ??= redis.openWorkerConnection();
     worker ??= openWorker(process, connection, { queue: kind.queue, run, concurrency: concurrencyNow(), times });
   }
   const concurrencyNow = () => Math.max(1, concurrency - reserved);

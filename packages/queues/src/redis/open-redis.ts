@@ -17,9 +17,9 @@ export interface RedisConnections {
   /** The kind of the servers, once one of them has answered; at once if REDIS_MODE names it. */
   readonly topology: Promise<Topology>;
   /** A new connection for subscriptions to one server, which does not reconnect by itself. Call it when `topology` is known. */
-  dedicated(purpose: 'subscriber'): Redis;
-  /** A new connection that survives every outage. Call it when `topology` is known. */
-  dedicated(purpose: 'worker'): RedisClient;
+  openSubscriber(): Redis;
+  /** A new connection for one worker, which survives every outage. Call it when `topology` is known. */
+  openWorkerConnection(): RedisClient;
 }
 
 /** Connects to Redis and waits up to 2 s, so that the first commands succeed. Without Redis the process starts as well. */
@@ -45,20 +45,15 @@ export async function openRedis(
     return next;
   };
   if (known) await firstConnection(commands, startLimitMs - (performance.now() - startedAt));
-  const subscriber = () => keep(createSubscriber(nodes, topology, commands));
-  const worker = () => reportOutages(process, 'worker', keep(createRedisClient(nodes, topology, { purpose: 'worker', commandLimitMs })));
-  function dedicated(purpose: 'subscriber'): Redis;
-  function dedicated(purpose: 'worker'): RedisClient;
-  function dedicated(purpose: 'subscriber' | 'worker'): RedisClient {
-    return purpose === 'subscriber' ? subscriber() : worker();
-  }
   return {
     get commands() {
       return commands;
     },
     commandLimitMs,
     topology: known ? Promise.resolve(known) : waitForTopology(process, nodes, config).then(learn),
-    dedicated,
+    openSubscriber: () => keep(createSubscriber(nodes, topology, commands)),
+    openWorkerConnection: () =>
+      reportOutages(process, 'worker', keep(createRedisClient(nodes, topology, { purpose: 'worker', commandLimitMs }))),
   };
 }
 
