@@ -13,7 +13,7 @@ import { applicationById, credentialsById, keysByHash, revokeCredential, revokeC
 import { entities } from '../src/store/entities.ts';
 import { createFormerHashes } from '../src/store/former-hashes.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { countUsers, findSelf, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
+import { countUsers, findSelf, findUsers, lockOtherAdmins, selectAdministrators, selectUsers } from '../src/store/users.ts';
 
 const rows = 50_000;
 const schema = 'identity';
@@ -48,13 +48,13 @@ const steps: Record<string, () => Promise<unknown>> = {
       store.sql,
       ids('usr_').map((userId) => ({ organizationId, userId })),
     ),
-  listUsers: () => listUsers(recordingEntities(), organizationId, { role: '', status: '' }, undefined, 100),
-  'listUsers of one role and status': () =>
-    listUsers(recordingEntities(), organizationId, { role: 'member', status: 'deactivated' }, undefined, 100),
-  'listUsers of a later page': () =>
-    listUsers(recordingEntities(), organizationId, { role: 'admin', status: 'active' }, ['2026-01-01T00:00:00.000Z', 'usr_5'], 100),
+  selectUsers: () => selectUsers(recordingEntities(), organizationId, { role: '', status: '' }, undefined, 100),
+  'selectUsers of one role and status': () =>
+    selectUsers(recordingEntities(), organizationId, { role: 'member', status: 'deactivated' }, undefined, 100),
+  'selectUsers of a later page': () =>
+    selectUsers(recordingEntities(), organizationId, { role: 'admin', status: 'active' }, ['2026-01-01T00:00:00.000Z', 'usr_5'], 100),
   countUsers: () => countUsers(store.sql, organizationId, { role: 'member', status: '' }),
-  listAdministrators: () => listAdministrators(recordingEntities(), organizationId),
+  selectAdministrators: () => selectAdministrators(recordingEntities(), organizationId),
   lockOtherAdmins: () => store.transaction(({ sql }) => lockOtherAdmins(sql, organizationId, 'usr_1')),
   revokeCredential: () => revokeCredential(store.sql, 'api_keys', 'key_1', { organizationId, environment: 'live' }),
   revokeCredentialsOf: () => revokeCredentialsOf(store.sql, organizationId, 'usr_7'),

@@ -3,12 +3,12 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { healthy } from '../src/domain/health.ts';
 import { findAttempts, lockInFlight, recordDeliveryTimes, saveDelivered, saveEnded, saveWebhookHealth } from '../src/store/attempts.ts';
-import { countDeliveriesOf, findRepeatable, listDeliveries } from '../src/store/deliveries.ts';
+import { countDeliveriesOf, findRepeatable, selectDeliveries } from '../src/store/deliveries.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths } from '../src/store/months.ts';
 import { claimNotice } from '../src/store/notices.ts';
 import { claimDueChecks, claimUnconfirmed, dispatchDue, returnToQueue, scheduleChecks } from '../src/store/queue.ts';
-import { receiveEvents } from '../src/store/receive.ts';
+import { storeEvents } from '../src/store/receive.ts';
 import { dropVoid, removeDeletedWebhooks } from '../src/store/webhooks.ts';
 
 const rows = 50_000;
@@ -67,10 +67,10 @@ const steps: Record<string, () => Promise<unknown>> = {
       endpoints.map((each, position) => ({ ...each, position, lastDeliveryAt: null })),
       now,
     ),
-  receiveEvents: () => receiveEvents(store.sql, [newEvent()], now),
+  storeEvents: () => storeEvents(store.sql, [newEvent()], now),
   findRepeatable: () => findRepeatable(store.sql, tenant, 'whk_2', 'dlv_waiting_1', 0),
-  listDeliveries: () => listDeliveries(store.sql, tenant, 'whk_2', { after: undefined, limit: 20, now }),
-  listFurtherDeliveries: () => listDeliveries(store.sql, tenant, 'whk_2', { after: [new Date(now).toISOString(), ''], limit: 20, now }),
+  selectDeliveries: () => selectDeliveries(store.sql, tenant, 'whk_2', { after: undefined, limit: 20, now }),
+  listFurtherDeliveries: () => selectDeliveries(store.sql, tenant, 'whk_2', { after: [new Date(now).toISOString(), ''], limit: 20, now }),
   countDeliveriesOf: () => countDeliveriesOf(store.sql, tenant, 'whk_2', now),
   scheduleChecks: () => scheduleChecks(store.sql, endpoints, now),
   dispatchDue: () => dispatchDue(store.sql, endpoints, now),

@@ -37,8 +37,8 @@ import {
   findSelf,
   findUsers,
   lockOtherAdmins,
-  listAdministrators as selectAdministrators,
-  listUsers as selectUsers,
+  selectAdministrators,
+  selectUsers,
   type UserEvents,
   type UserKey,
 } from '../store/users.ts';

@@ -12,7 +12,7 @@ export interface UserFilter {
 }
 
 /** Newest first. One row more than `limit` shows that there is a further page. */
-export function listUsers(
+export function selectUsers(
   em: EntityManager,
   organizationId: string,
   { role, status }: UserFilter,
@@ -35,7 +35,7 @@ export function listUsers(
 }
 
 /** The people who manage an organization, oldest first. */
-export const listAdministrators = (em: EntityManager, organizationId: string): Promise<UserRow[]> =>
+export const selectAdministrators = (em: EntityManager, organizationId: string): Promise<UserRow[]> =>
   em.find(
     User,
     { organizationId, role: 'admin', status: 'active', kind: 'person' },

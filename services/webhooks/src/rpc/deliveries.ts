@@ -2,14 +2,7 @@ import { callers, callersAndOperators, newId, type RpcOf, ServiceError, tenantOf
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
-import {
-  addDelivery,
-  addTestEvent,
-  countDeliveriesOf,
-  type DeliveryRow,
-  findRepeatable,
-  listDeliveries as selectDeliveries,
-} from '../store/deliveries.ts';
+import { addDelivery, addTestEvent, countDeliveriesOf, type DeliveryRow, findRepeatable, selectDeliveries } from '../store/deliveries.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 

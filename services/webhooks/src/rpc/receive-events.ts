@@ -3,7 +3,7 @@ import type { Logger } from '@agent-service/runtime';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, type WebhookEvent } from '../domain/events.ts';
 import { monthOfEvent } from '../store/months.ts';
-import { receiveEvents as storeEvents } from '../store/receive.ts';
+import { storeEvents } from '../store/receive.ts';
 
 type Event = Parameters<RpcOf<'webhooks', 'receiveEvents'>['handle']>[0]['events'][number];
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
-import { isoTime, type Page, type Sql } from '@agent-service/store';
+import { isoTime, monthOf, type Page, type Sql } from '@agent-service/store';
 import type { AttemptRecord } from './attempts.ts';
-import { deliveriesRetainedMs, firstListedMonth, firstSendableMonth, nameOfMonth } from './months.ts';
+import { deliveriesRetainedMs, firstListedMonth, firstSendableMonth, toMonthColumn } from './months.ts';
 
 export interface DeliveryRow {
   id: string;
@@ -40,20 +40,20 @@ export async function countDeliveriesOf(
   return row && Number(row.deliveries);
 }
 
-const listStatement = (seek: string) => `
+const selectStatement = (seek: string) => `
   select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 and created_at >= $5 ${seek}
   order by created_at desc, id desc limit $4`;
 
 const seek = 'and (created_at, id) < ($6::timestamptz, $7)';
 
 /** Newest first, of the listed months. One row more than `limit` shows that there is a further page. */
-export function listDeliveries(
+export function selectDeliveries(
   sql: Sql,
   { organizationId, environment }: Tenant,
   webhookId: string,
   { after, limit, now }: { after: Page['after'] | undefined; limit: number; now: number },
 ): Promise<DeliveryRow[]> {
-  return sql<DeliveryRow>(after ? listStatement(seek) : listStatement(''), [
+  return sql<DeliveryRow>(after ? selectStatement(seek) : selectStatement(''), [
     organizationId,
     environment,
     webhookId,
@@ -132,13 +132,13 @@ export async function addTestEvent(
   { organizationId, environment }: Tenant,
   { id, type, body, at }: { id: string; type: string; body: string; at: number },
 ): Promise<void> {
-  await sql(addTestEventStatement, [organizationId, environment, id, type, body, isoTime(at), `${nameOfMonth(at)}-01`]);
+  await sql(addTestEventStatement, [organizationId, environment, id, type, body, isoTime(at), toMonthColumn(monthOf(at))]);
 }
 
 export const deliveryStatements = {
   countDeliveriesOf: countDeliveriesOfStatement,
-  listDeliveries: listStatement(''),
-  listFurtherDeliveries: listStatement(seek),
+  selectDeliveries: selectStatement(''),
+  selectFurtherDeliveries: selectStatement(seek),
   addDelivery: addDeliveryStatement,
   findRepeatable: findRepeatableStatement,
   addTestEvent: addTestEventStatement,

@@ -38,15 +38,15 @@ export function createMonths(store: Store): Months {
 /** The first month whose deliveries are listed and whose events are sent: those of an earlier one could be dropped before the last retry. */
 const firstMonth = (now: number): number => monthOf(now - deliveriesRetainedMs);
 
-/** As it stands beside events. */
-const nameOfPartition = (month: number): string => startOfMonth(month).slice(0, 10);
+/** A month as the column events.month has it: its first day. */
+export const toMonthColumn = (month: number): string => startOfMonth(month).slice(0, 10);
 
-export const firstSendableMonth = (now: number): string => nameOfPartition(firstMonth(now));
+export const firstSendableMonth = (now: number): string => toMonthColumn(firstMonth(now));
 
 /** The month of an event's partition; undefined for an event that is too old to be sent, or dated too far ahead. */
 export function monthOfEvent(createdAt: string, now: number): string | undefined {
   const month = monthOf(new Date(createdAt).getTime());
-  return month >= firstMonth(now) && month <= monthOf(now) + 1 ? nameOfPartition(month) : undefined;
+  return month >= firstMonth(now) && month <= monthOf(now) + 1 ? toMonthColumn(month) : undefined;
 }
 
 /** The key of a month in a webhook's counts. */

@@ -19,7 +19,7 @@ interface NewDelivery extends WebhookKey {
 }
 
 /** Stores events that have subscribers, each id once, with a delivery for each subscribed webhook, in a transaction. Resolves to these webhooks. */
-export async function receiveEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookKey[]> {
+export async function storeEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookKey[]> {
   const subscriptions = await findSubscriptions(sql, events);
   const subscribed = events.filter((event) => subscribersOf(subscriptions, event).length > 0);
   if (subscribed.length === 0) return [];

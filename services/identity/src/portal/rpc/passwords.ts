@@ -6,7 +6,7 @@ import { lockSignInOf } from '../../store/users.ts';
 import { findPerson, hasSamePassword, type SignInUser } from '../store/passwords.ts';
 import { freshMinutes, lockSession, type SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
-import { removeTwoFactor } from '../store/two-factors.ts';
+import { deleteTwoFactor } from '../store/two-factors.ts';
 import { actorOf, portal, replacePassword, requireSession, tooMany } from './session.ts';
 
 const delayOfUser = { freeAttempts: 5, maxDelaySeconds: 60 };
@@ -112,7 +112,7 @@ export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserP
       async (transaction) => {
         // The user is locked before the second factor, as by the portal's calls.
         const endedSessions = await replacePassword(transaction, call, user, { hash, removesTwoFactor });
-        if (removesTwoFactor) await removeTwoFactor(transaction.sql, user);
+        if (removesTwoFactor) await deleteTwoFactor(transaction.sql, user);
         return endedSessions;
       },
       { mayRepeat: true },

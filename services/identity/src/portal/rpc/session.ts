@@ -15,7 +15,7 @@ import {
   type SessionMethod,
   type SessionRow,
 } from '../store/sessions.ts';
-import { removeUnconfirmed } from '../store/two-factors.ts';
+import { deleteUnconfirmedSecret } from '../store/two-factors.ts';
 
 /** The portal itself: it proves for whom it calls with the token of a session, and can act for no other user. */
 export const portal = services('portal');
@@ -101,7 +101,7 @@ export async function openSession(
   const address = (client?.address ?? '').slice(0, maxAddressLength);
   const userAgent = printable(client?.userAgent ?? '').slice(0, maxUserAgentLength);
   const previous = previousToken === '' ? undefined : await findSession(sql, keyedHash(previousToken));
-  if (previous) await endSession(sql, call, previous, previous.id);
+  if (previous) await endOwnSession(sql, call, previous, previous.id);
   await addSession(sql, { id, organizationId, userId, tokenHash: keyedHash(token), method, address, userAgent, ...sessions });
   await writeAudit(sql, call, {
     action: 'session.created',
@@ -114,8 +114,8 @@ export async function openSession(
   return token;
 }
 
-/** Ends one session of the session's user; false if there is none. */
-export async function endSession(sql: Transaction['sql'], call: Call, session: SessionRow, id: string): Promise<boolean> {
+/** Ends one session of the user of `session`, with an audit entry; false if there is none. */
+export async function endOwnSession(sql: Transaction['sql'], call: Call, session: SessionRow, id: string): Promise<boolean> {
   const { organizationId, userId } = session;
   const isEnded = await endSessionOf(sql, organizationId, userId, id);
   const target = { type: 'session', id };
@@ -146,7 +146,7 @@ export async function replacePassword(
   await lockSignInOf(sql, organizationId, userId);
   await savePassword(sql, organizationId, userId, hash);
   await removeResets(sql, organizationId, userId);
-  await removeUnconfirmed(sql, user);
+  await deleteUnconfirmedSecret(sql, user);
   const ended = await endSessionsOf(sql, organizationId, userId, exceptId);
   await writeAudit(sql, call, {
     action: 'password.changed',

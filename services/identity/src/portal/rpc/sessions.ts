@@ -5,7 +5,7 @@ import type { IdentityDeps } from '../../deps.ts';
 import { signToken } from '../../rpc/tokens.ts';
 import { lockSignInOf } from '../../store/users.ts';
 import { endSessionsOf, listSessionsOf, useSession } from '../store/sessions.ts';
-import { actorOf, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
+import { actorOf, endOwnSession, portal, requireSession, toPortalSession } from './session.ts';
 
 /** A use is written when the last written one is so long ago: a session may end so much too early. */
 const unwrittenUseMs = (idleSeconds: number): number => Math.min(30_000, idleSeconds * 100);
@@ -54,7 +54,7 @@ export const endSession = (deps: IdentityDeps): RpcOf<'identity', 'endSession'> 
     const session = await requireSession(deps, sessionToken);
     const isOther = sessionId !== '' && sessionId !== session.id;
     const id = isOther ? checkId(sessionId, 'id') : session.id;
-    const isEnded = await runChange(deps.store, call, session, ({ sql }) => endOne(sql, call, session, id));
+    const isEnded = await runChange(deps.store, call, session, ({ sql }) => endOwnSession(sql, call, session, id));
     if (!isEnded && isOther) throw new ServiceError('not_found');
     deps.auditRelay.nudge();
     if (isOther) await deps.waitForRevocation(0);

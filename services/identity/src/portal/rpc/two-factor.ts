@@ -8,10 +8,10 @@ import type { SignInUser } from '../store/passwords.ts';
 import type { SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed, takeBackAttempt } from '../store/sign-in-limits.ts';
 import {
-  beginTwoFactor as begin,
-  confirmTwoFactor as confirm,
+  activateTwoFactor,
+  deleteTwoFactor,
   findTwoFactor,
-  removeTwoFactor as remove,
+  saveUnconfirmedSecret,
   takeRecoveryCode,
   takeStep,
   twoFactorContext,
@@ -85,7 +85,7 @@ export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoF
     const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
     await runChange(deps.store, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
-      if (!(await begin(transaction.sql, session, sealed))) throw inUse();
+      if (!(await saveUnconfirmedSecret(transaction.sql, session, sealed))) throw inUse();
     });
     const text = toBase32(secret);
     return { secret: text, uri: otpUri(text, session.email, session.organizationName) };
@@ -114,7 +114,7 @@ export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirm
     const hashes = codes.map((each) => keyedHash(recoveryText(session, each)));
     await runChange(deps.store, call, session, async ({ sql }) => {
       await lockSessionUser(sql, session);
-      if (!(await confirm(sql, session, factor.secret, step, hashes)))
+      if (!(await activateTwoFactor(sql, session, factor.secret, step, hashes)))
         throw (await findTwoFactor(sql, session))?.isConfirmed ? inUse() : noSecret();
       await forgetAttempts(sql, attemptsOf(deps, session));
       await writeTwoFactorAudit(sql, call, session, 'two_factor.enabled');
@@ -132,7 +132,7 @@ export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTw
     const user = await confirmUser(deps, session, confirmation);
     await runChange(deps.store, call, session, async (transaction) => {
       await lockConfirmedUser(transaction, session, user, confirmation);
-      if (await remove(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
+      if (await deleteTwoFactor(transaction.sql, session)) await writeTwoFactorAudit(transaction.sql, call, session, 'two_factor.removed');
     });
     deps.auditRelay.nudge();
     return {};

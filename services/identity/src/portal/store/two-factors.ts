@@ -26,31 +26,31 @@ export const findTwoFactor = async (sql: Sql, { organizationId, userId }: UserKe
 const findTwoFactorStatement = `
   select secret, confirmed_at is not null as "isConfirmed" from two_factors where organization_id = $1 and user_id = $2`;
 
-/** Keeps a secret that is not confirmed yet; false if the user has a confirmed one. */
-export async function beginTwoFactor(sql: Sql, { organizationId, userId }: UserKey, sealedSecret: string): Promise<boolean> {
-  return (await sql(beginTwoFactorStatement, [organizationId, userId, sealedSecret])).length > 0;
+/** Saves a secret that is not confirmed yet; false if the user has a confirmed one. */
+export async function saveUnconfirmedSecret(sql: Sql, { organizationId, userId }: UserKey, sealedSecret: string): Promise<boolean> {
+  return (await sql(saveUnconfirmedSecretStatement, [organizationId, userId, sealedSecret])).length > 0;
 }
 
-const beginTwoFactorStatement = `
+const saveUnconfirmedSecretStatement = `
   insert into two_factors as known (organization_id, user_id, secret) values ($1, $2, $3)
   on conflict (organization_id, user_id) do update set secret = excluded.secret, last_step = 0 where known.confirmed_at is null returning 1`;
 
 /** Puts this secret in use with its recovery codes; false if it is in use already, or was replaced or removed. */
-export async function confirmTwoFactor(
+export async function activateTwoFactor(
   sql: Sql,
   { organizationId, userId }: UserKey,
   sealedSecret: string,
   step: number,
   recoveryHashes: readonly string[],
 ): Promise<boolean> {
-  return (await sql(confirmTwoFactorStatement, [organizationId, userId, sealedSecret, step, recoveryHashes])).length > 0;
+  return (await sql(activateTwoFactorStatement, [organizationId, userId, sealedSecret, step, recoveryHashes])).length > 0;
 }
 
-const confirmTwoFactorStatement = `
+const activateTwoFactorStatement = `
   update two_factors set confirmed_at = now(), last_step = $4, recovery_hashes = $5::text[]
   where organization_id = $1 and user_id = $2 and secret = $3 and confirmed_at is null returning 1`;
 
-/** Notes that the code of a step was accepted; false if that or a later one was before. */
+/** Records that the code of a step was accepted; false if this code or that of a later step was accepted before. */
 export const takeStep = async (sql: Sql, { organizationId, userId }: UserKey, step: number): Promise<boolean> =>
   (await sql(takeStepStatement, [organizationId, userId, step])).length > 0;
 
@@ -65,25 +65,25 @@ const takeRecoveryCodeStatement = `
   update two_factors set recovery_hashes = array(select unnest(recovery_hashes) except select unnest($3::text[]))
   where organization_id = $1 and user_id = $2 and recovery_hashes && $3::text[] returning 1`;
 
-/** False if the user had none. */
-export const removeTwoFactor = async (sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> =>
-  (await sql(removeTwoFactorStatement, [organizationId, userId])).length > 0;
+/** Returns false if the user had none. */
+export const deleteTwoFactor = async (sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> =>
+  (await sql(deleteTwoFactorStatement, [organizationId, userId])).length > 0;
 
-const removeTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
+const deleteTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
 
-/** Removes a secret that was made and not confirmed. */
-export async function removeUnconfirmed(sql: Sql, { organizationId, userId }: UserKey): Promise<void> {
-  await sql(removeUnconfirmedStatement, [organizationId, userId]);
+/** Deletes a secret that was made and not confirmed. */
+export async function deleteUnconfirmedSecret(sql: Sql, { organizationId, userId }: UserKey): Promise<void> {
+  await sql(deleteUnconfirmedSecretStatement, [organizationId, userId]);
 }
 
-const removeUnconfirmedStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 and confirmed_at is null';
+const deleteUnconfirmedSecretStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 and confirmed_at is null';
 
 export const twoFactorStatements = {
   findTwoFactorStatement,
-  beginTwoFactorStatement,
-  confirmTwoFactorStatement,
+  saveUnconfirmedSecretStatement,
+  activateTwoFactorStatement,
   takeStepStatement,
   takeRecoveryCodeStatement,
-  removeTwoFactorStatement,
-  removeUnconfirmedStatement,
+  deleteTwoFactorStatement,
+  deleteUnconfirmedSecretStatement,
 };
