@@ -28,14 +28,14 @@ interface PasswordInput {
 export interface Passwords {
   /** The text that is stored for a password. */
   hash(input: PasswordInput): Promise<string>;
-  /** Those of the users whose password it is. Takes the same time for no user at all, and longer only where the hashes of users of one address differ in age. */
+  /** Returns the users whose password this is. Takes as long for no user as for one; longer only where the hashes of the users have different parameters. */
   matching<User extends StoredPassword>(input: PasswordInput, users: readonly User[]): Promise<User[]>;
   /** True if a stored password is hashed as a new one of this user would be. */
   isCurrent(hash: string, email: string): boolean;
 }
 
 const hashPassword = promisify(argon2);
-/** Rows differ in their parameters where an address or the cost has changed since. */
+/** Hashes have different parameters if the e-mail address or the cost has changed since they were made. */
 const maxParameters = 4;
 
 export function createPasswords(saltKey: Buffer, limiter: FairLimiter): Passwords {

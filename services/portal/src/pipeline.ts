@@ -42,7 +42,7 @@ export async function admit(exchange: Exchange, access: PortalRoute['access'], d
 const clientAddressOf = ({ request }: Exchange, { trustedProxies }: PipelineDeps): string =>
   clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxies);
 
-/** Refusals of requests that prove nothing. Identity, or a provider, looks each of them up. */
+/** The codes of requests that prove nothing about their sender. Each costs a look-up by identity or by the provider. */
 const unproven: readonly string[] = ['unauthorized', 'not_found', 'invalid_credentials', 'invalid_token', 'rate_limited'];
 
 /** Refuses an address with too many unproven requests before identity is asked, unless its session was valid lately. */
@@ -97,7 +97,7 @@ export const createPipeline =
     return await (replyToRefusal ? reply.catch((cause: unknown) => replyToRefusal(refusalOf(cause), deps.backends)) : reply);
   };
 
-/** Throws a fault of ours, which is logged and shown as every other. */
+/** The refusal of a request. Throws a fault of the service instead, which is logged and shown like every other fault. */
 function refusalOf(cause: unknown): ServiceError {
   const refusal = ServiceError.from(cause);
   if (refusal.definition.http === 500) throw cause;

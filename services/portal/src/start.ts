@@ -24,7 +24,7 @@ import { createProvider } from './sessions/provider.ts';
 import { createSessions } from './sessions/sessions.ts';
 
 const builtPages = fileURLToPath(new URL('../web/dist', import.meta.url));
-/** In a checkout; as far above the sources of this service as above a build. */
+/** In a checkout. The path is the same from the sources of this service and from its build. */
 const builtDocuments = fileURLToPath(new URL('../../../.cache/docs-site/.vitepress/dist', import.meta.url));
 const connectLimitMs = 2_000;
 /** The head of a reply to a message comes after the longest wait for an answer. */
@@ -48,7 +48,7 @@ export async function start(
   process.health.addCheck('identity', () => identity.checkHealth());
   const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, followsClock: true });
   const gateways = new Gateways(config.GATEWAY_URL, {
-    // Each request that is under way has one, so that none waits for a connection of others.
+    // One for each request that may be under way, so that no request waits for a connection.
     connections: inFlightOfProcess,
     pipelining: 1,
     connect: { timeout: connectLimitMs },
@@ -98,7 +98,7 @@ export async function start(
   return port;
 }
 
-/** As callers write it before `/v1`. */
+/** The address of the API, as callers write it before `/v1`. */
 const apiAddressOf = ({ PUBLIC_URL, PUBLIC_PORT, GATEWAY_URL }: PortalConfig): string => {
   const local = PUBLIC_PORT === undefined ? (GATEWAY_URL[0] as string) : `http://127.0.0.1:${PUBLIC_PORT}`;
   return (PUBLIC_URL === '/' ? local : PUBLIC_URL).replace(/\/+$/, '');

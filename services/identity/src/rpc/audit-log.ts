@@ -48,7 +48,7 @@ function toRecord(entry: Entry): AuditRecord {
   };
   const invalid = Object.entries(texts).find(([, text]) => text.length > maxTextLength || text.includes('\0'));
   if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must have at most ${maxTextLength} characters, none of them NUL.`);
-  // In the form in which it is read back, because the hash covers the text.
+  // The time in the form in which it is read back, because the hash covers the text.
   return { ...texts, createdAt: new Date(createdAt).toISOString(), changesJson };
 }
 

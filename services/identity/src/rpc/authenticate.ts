@@ -83,11 +83,11 @@ function fromKey({ organizationId, environment, userId, id, scopes, admin, role,
 }
 
 /**
- * A token is valid while it names the credential's user, organization and environment, and while the token that it was made with would be.
- * Its rights are limited to the credential's current ones.
+ * A token is valid while its user, organization and environment are those of the credential, and while the token that it was made with would
+ * be valid. Its rights are limited to the present rights of the credential.
  */
 function fromClaims({ claims, kid }: Verified, credential: Omit<CredentialRow, 'hash' | 'previousHash'> | undefined): Verdict {
-  // The signature is genuine, so there was one: a session that has ended leaves no row.
+  // The signature is genuine, so the credential existed: a session that has ended leaves no row.
   if (!credential) return { refusal: 'token_revoked' };
   const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
   if (!isSame) return { refusal: 'invalid_token' };

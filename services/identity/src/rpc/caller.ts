@@ -32,9 +32,9 @@ export async function credentialOf(sql: Sql, { credentialId, environment }: Prin
 }
 
 /**
- * As `once`. A change that waited for other changes or for locks until the caller's credential was revoked, its user demoted, or scopes were
- * taken from it, is refused: when that has answered, the credential leads to no new one. `changedId` is the credential that the effect itself
- * changes; it calls `requirePresent` once that is locked.
+ * Runs the effect as `once` does. Refuses a change that waited, for other changes or for locks, until the caller's credential was revoked, its
+ * user demoted, or scopes were taken from it: from the response to that on, the credential leads to no new one. `changedId` is the credential
+ * that the effect itself changes; the effect calls `requirePresent` once it has locked that credential.
  */
 export const changeAs = <Response extends object>(
   { store }: IdentityDeps,
@@ -44,7 +44,7 @@ export const changeAs = <Response extends object>(
 ): Promise<Response> =>
   once(store, call, async (transaction) => {
     const response = await effect(transaction);
-    // Last, because every wait is before it: what is left until the commit takes less time than a revocation waits before it answers.
+    // The check comes after every wait: from here to the commit takes less time than a revocation waits before it answers.
     if (call.caller.service === operatorService) return response;
     const caller = requirePrincipal(call);
     if (caller.credentialId !== changedId) await requirePresent(transaction.sql, caller);

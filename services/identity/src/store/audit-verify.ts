@@ -194,8 +194,8 @@ const newestHeadsStatement = `
   from audit_chains where mac is not null order by organization_id desc limit ${maxNewestHeads}`;
 
 /**
- * True if none of the newest chains has the signature that these keys make: the keys are others, and each entry under them would break a
- * chain for ever. False where a later key was added, which is how the log goes on after a key is lost.
+ * True if these keys make the signature of none of the newest chains: they are the wrong keys, and each entry under them would break a chain
+ * for ever. False where a later key was added, which is how the log goes on after the loss of a key.
  */
 export async function isSignedWithOtherKeys(sql: Sql, keys: AuditKeys): Promise<boolean> {
   const heads = await sql<Omit<ChainRow, 'at'>>(newestHeadsStatement);

@@ -82,7 +82,7 @@ export async function listCredentials(
   return rows.map((row) => limitScopes(row, tenant));
 }
 
-/** From the counters, so that the cost does not grow with the number of credentials. */
+/** Reads the counters, so that the cost does not grow with the number of credentials. */
 export async function countCredentials(
   sql: Sql,
   kind: CredentialKind,

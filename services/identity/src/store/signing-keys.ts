@@ -29,7 +29,7 @@ const lockAll = `select pg_advisory_xact_lock(hashtextextended('signing keys', 0
 const insert = `
   insert into signing_keys (kid, modulus, exponent, private_key, activates_at)
   select $1, $2, $3, $4, now() + case when exists (select 1 from signing_keys) then make_interval(secs => $5) else interval '0' end`;
-// Without its successor a key that verifies nothing any more would be the one before the newest, and verify again.
+// Revokes the keys that verify nothing any more together with their successor: without a successor the latest of them would verify again.
 const endFormer = `
   update signing_keys set revoked_at = clock_timestamp() where kid = any(array(
     select kid from ${keysInOrder} where kid <> $1 and followed_at <= now() - interval '${verifiesForDays} days')) returning kid`;
@@ -77,7 +77,7 @@ export async function addSigningKey(sql: Sql, { kid, modulus, exponent, privateK
 interface RevokedKey {
   readonly isNew: boolean;
   readonly revokedForMs: number;
-  /** Keys that verified nothing any more, and now never will. */
+  /** The keys that were revoked together with their successor. They verified nothing any more before. */
   readonly formerKids: readonly string[];
 }
 

@@ -96,7 +96,7 @@ const findSelfStatement = `
   left join oauth_clients on oauth_clients.id = $3 and oauth_clients.organization_id = users.organization_id
   where users.organization_id = $1 and users.id = $2`;
 
-/** From the counters, so that the cost does not grow with the number of users. */
+/** Reads the counters, so that the cost does not grow with the number of users. */
 export async function countUsers(sql: Sql, organizationId: string, { role, status }: UserFilter): Promise<number> {
   const [row] = await sql<{ total: string }>(countUsersStatement, [organizationId, role, status]);
   return Number(row?.total ?? 0);
@@ -130,7 +130,7 @@ const findOtherAdmin = `
 export const lockActiveUser = (sql: Sql, organizationId: string, userId: string): Promise<Role | ''> =>
   lockWith(lockUser, sql, organizationId, userId);
 
-/** As `lockActiveUser`, for a change of how the user signs in: other such changes and new sessions of the user wait as well. */
+/** Locks like `lockActiveUser`, for a change of how the user signs in: other such changes and new sessions of the user wait as well. */
 export const lockSignInOf = (sql: Sql, organizationId: string, userId: string): Promise<Role | ''> =>
   lockWith(lockUserAlone, sql, organizationId, userId);
 

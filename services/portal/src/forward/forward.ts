@@ -37,7 +37,7 @@ const replyHeaders = [
 const bodyOfRequest: Omit<BodyLimits, 'values'> = { bytes: 1024 * 1024, withinMs: 60_000 };
 /** Streams included: more than a few open tabs need. */
 const inFlightOfSession = 24;
-/** So that one organization, with all of its sessions, cannot use up what the process has. Streams, which last as long as answers, count apart. */
+/** Keeps one organization, with all of its sessions, from using up the limit of the process. Streams count apart, because they last as long as answers. */
 const inFlightOfOrganization = 200;
 export const inFlightOfProcess = 2_000;
 /** A gateway sends something every 15 s on each stream. */

@@ -11,7 +11,7 @@ type Agents = Client<'agents'>;
 type DataSource = Awaited<ReturnType<Agents['listDataSources']>>['dataSources'][number];
 type Survey = Pick<Awaited<ReturnType<Agents['connectDataSource']>>, 'tables' | 'roleGate'>;
 
-/** Without address and account where an operator has connected it. The password is never among the answers of agents. */
+/** Leaves out the address and account if an operator connected the data source. The service agents never returns the password. */
 const describe = ({ host, port, database, user, tls, version, guarded, createdAt, updatedAt }: DataSource) => ({
   connected_by: guarded ? 'user' : 'operator',
   ...(guarded ? { host, port, database, user, tls } : { host: null, port: null, database: null, user: null, tls: null }),
@@ -32,7 +32,7 @@ const connection = {
 
 type Call<Body> = (request: SignedInRequest<Body>, deps: { agents: Agents; accessToken: string }) => Promise<object | undefined>;
 
-/** One route for each environment. A call of agents has a token of the user, as a request that is passed on to a gateway. */
+/** One route for each environment. A call of agents carries a token of the user, like a request that is forwarded to a gateway. */
 function routesOf<Body extends z.ZodObject | undefined = undefined>(
   method: PortalRoute['method'],
   path: string,

@@ -149,7 +149,7 @@ export const acceptInvitation = (deps: IdentityDeps): RpcOf<'identity', 'acceptI
   },
 });
 
-/** For another administrator of the user's organization, and for operators: a session alone leads to no new password of its user. */
+/** For other administrators of the user's organization, and for operators. The user's own session is not enough to replace the password. */
 export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'createPasswordReset'> => ({
   allow: { services: [...portal.services, operatorService] },
   async handle({ sessionToken, userId, organizationId: named }, call) {

@@ -17,7 +17,7 @@ import {
 } from '../store/sessions.ts';
 import { deleteUnconfirmedSecret } from '../store/two-factors.ts';
 
-/** The portal itself: it proves for whom it calls with the token of a session, and can act for no other user. */
+/** Only the portal may call. The token of a session proves for which user it calls, and it can act for no other user. */
 export const portal = services('portal');
 
 const tokenCharacters = 43;
@@ -127,7 +127,7 @@ interface NewPassword {
   readonly hash: string;
   /** The session that stays. */
   readonly exceptId?: string;
-  /** Without it, the caller of the method. */
+  /** The author of the audit entry; without it, the caller of the method. */
   readonly actor?: ReturnType<typeof actorOf>;
   readonly removesTwoFactor?: boolean;
 }

@@ -68,7 +68,7 @@ export const endSessions = (deps: IdentityDeps): RpcOf<'identity', 'endSessions'
     const session = await requireSession(deps, sessionToken);
     const { organizationId, userId } = session;
     const ended = await runChange(deps.store, call, session, async ({ sql }) => {
-      // As every change that ends several sessions of a user, so that two of them do not wait for each other's rows.
+      // Every change that ends several sessions of a user takes this lock first, so that two of them do not wait for each other's rows.
       await lockSignInOf(sql, organizationId, userId);
       const ids = await endSessionsOf(sql, organizationId, userId);
       const target = { type: 'user', id: userId };

@@ -63,17 +63,20 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
   },
 });
 
-/** As `selectUser`. An attempt that has the right password, and no organization, does not count. */
+/** Selects as `selectUser` does. An attempt with the right password that only lacks the organization is not counted. */
 async function selectByPassword({ sql }: IdentityDeps['store'], pair: string, matching: readonly SignInUser[], organizationId: string) {
   if (matching.length > 1 && organizationId === '') await takeBackAttempt(sql, pair);
   return selectUser(matching, organizationId);
 }
 
-/** A password of one of several users of the address may not be that of the others: then only this attempt is forgotten. */
-const forgetSuccess = (sql: Sql, pair: string, isOfAll: boolean): Promise<void> =>
-  isOfAll ? forgetAttempts(sql, pair) : takeBackAttempt(sql, pair);
+/**
+ * Forgets all attempts if the password fits every user of the e-mail address; otherwise only this attempt, because the passwords of the other
+ * users may still be guessed.
+ */
+const forgetSuccess = (sql: Sql, pair: string, fitsEveryUser: boolean): Promise<void> =>
+  fitsEveryUser ? forgetAttempts(sql, pair) : takeBackAttempt(sql, pair);
 
-/** Counts the attempt before the password is looked at, so that attempts at the same time count as well. */
+/** Counts the attempt before the password is checked, so that attempts at the same time count as well. */
 async function countSignIn({ store, keyedHash }: IdentityDeps, lane: string, pair: string): Promise<CountedAttempt> {
   const address = keyedHash(`sign-in\n${lane}`);
   if (!(await countRequest(store.sql, address, requestsPerMinute))) throw tooMany(await secondsUntilAllowed(store.sql, address));
@@ -82,7 +85,7 @@ async function countSignIn({ store, keyedHash }: IdentityDeps, lane: string, pai
   return attempt;
 }
 
-/** The same e-mail address and password may be those of users of several organizations: the caller names one. */
+/** Users of several organizations may have the same e-mail address and password: the caller then names the organization. */
 function selectUser(matching: readonly SignInUser[], organizationId: string): SignInUser | undefined {
   if (organizationId !== '') return matching.find((user) => user.organizationId === organizationId);
   if (matching.length <= 1) return matching[0];
@@ -96,7 +99,10 @@ interface Delay {
   readonly address: string;
 }
 
-/** Those whose password an attempt was for: the user of the organization that the caller names, or all with a password, or all if none has one. */
+/**
+ * The users whose password the attempt may have guessed: the user of the organization that the caller names; otherwise every user with a
+ * password, or every user if none has one.
+ */
 function guessedUsers(users: readonly SignInUser[], organizationId: string): readonly SignInUser[] {
   const named = users.filter((user) => user.organizationId === organizationId);
   if (named.length > 0) return named;
@@ -104,7 +110,10 @@ function guessedUsers(users: readonly SignInUser[], organizationId: string): rea
   return withPassword.length > 0 ? withPassword : users;
 }
 
-/** Records in the organization of each user that failures begin to delay an address. For an unknown e-mail the same is written, apart from every organization. */
+/**
+ * Records in the organization of each user that failures begin to delay an address. For an unknown e-mail address the same is recorded in the
+ * chain of the service.
+ */
 async function reportDelay(
   { store, auditRelay }: IdentityDeps,
   call: Call,

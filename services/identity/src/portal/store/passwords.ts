@@ -34,7 +34,7 @@ const from = `from users join organizations on organizations.id = users.organiza
   left join passwords on passwords.organization_id = users.organization_id and passwords.user_id = users.id`;
 const isPerson = `users.kind = 'person' and users.status = 'active'`;
 
-// Those with a password first: only they can sign in with one.
+// Users with a password come first, because the list is limited and only they can sign in with one.
 const findByEmail = `
   select ${columns} ${from}
   where lower(email) = lower($1) and email <> '' and ${isPerson} order by passwords.changed_at nulls last, users.id limit $2`;
@@ -54,7 +54,7 @@ const savePasswordStatement = `
   insert into passwords (organization_id, user_id, hash, changed_at) values ($1, $2, $3, now())
   on conflict (organization_id, user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`;
 
-/** True if the password is still the one that the user was read with. It stays so while the transaction has a lock of the user. */
+/** True if the password has not changed since the user was read. It cannot change while the transaction has a lock of the user. */
 export async function hasSamePassword(sql: Sql, { organizationId, userId, passwordChangedAt }: SignInUser): Promise<boolean> {
   const [row] = await sql<Pick<SignInUser, 'passwordChangedAt'>>(findChangedAt, [organizationId, userId]);
   return (row?.passwordChangedAt ?? null) === passwordChangedAt;
@@ -69,7 +69,7 @@ export async function rehashPassword(sql: Sql, user: SignInUser, hash: string): 
 
 const rehashPasswordStatement = 'update passwords set hash = $4 where organization_id = $1 and user_id = $2 and hash = $3';
 
-/** The users whom an account of a provider may sign in as: linked ones, and those with its address in organizations without a link. */
+/** The users that an account of a provider may sign in as: users linked to it, and users with its e-mail address in organizations where it has no link. */
 export const findProviderUsers = (sql: Sql, { issuer, subject, email }: ProviderAccount): Promise<ProviderUser[]> =>
   sql<ProviderUser>(findProviderUsersStatement, [issuer, subject, email, maxUsers]);
 
@@ -108,8 +108,8 @@ const linkProviderAccountStatement = `
 
 /**
  * Unlinks the accounts of providers, and removes what the person of such an account may have set up without a proof of the user: a password
- * of the time since, and a second factor for which no older password was asked. The next sign-in with a provider is that of the account
- * that has the user's address then. Returns what was removed, as an audit entry says it.
+ * that was set after the first link, and a second factor that was confirmed after it without an older password. From then on the account with
+ * the user's e-mail address can sign in. Returns what was removed, as fields of an audit entry.
  */
 export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<Record<string, unknown>> {
   const [removed] = await sql<Removed>(unlinkProviderAccountsStatement, [organizationId, userId]);
