@@ -10,10 +10,10 @@ type EndMessage = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] exte
 type EndItem = EndMessage & DeliveryInJob;
 type BegunAttempt = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
 
-/** With their bodies they stay well below the size limit of a message. */
+/** So many attempts, with their bodies, stay well below the size limit of a message. */
 const maxAttemptsPerBatch = 200;
 const maxOutcomesPerBatch = 500;
-/** Reports that are on their way at once. One that takes long does not keep the outcomes of other tenants waiting. */
+/** Reports that are sent at once: a slow one does not keep the outcomes of other tenants waiting. */
 const reportShards = 4;
 /** The pauses between attempts to report an outcome. After an outage of webhooks or its database that is longer than their sum, events are sent again. */
 const reportPausesMs = [200, 500, 1_000, 2_000, ...new Array<number>(8).fill(4_000)];

@@ -92,7 +92,7 @@ export function createMailer(
   };
 }
 
-/** The commands by which a mail server takes the recipients and the message. It refuses the service, and not the mail, at those before. */
+/** The commands that transfer the recipients and the message. A mail server that refuses an earlier command refuses the service, and not this mail. */
 const mailCommands = ['RCPT TO', 'DATA'];
 
 /** The mail server refuses this mail for good. */

@@ -29,7 +29,7 @@ export function nextAttemptAt({ attempt, retryAfterMs, at, random }: FailedAttem
 
 /** How many deliveries to one webhook are in flight at once; the rest waits in the database. */
 export const laneWidth = 16;
-/** For a webhook whose latest attempts failed: each may hang for as long as an attempt may take. */
+/** The same for a webhook whose latest attempts failed: each further attempt may take all the time that an attempt has. */
 export const narrowLaneWidth = 4;
 /**
  * How many deliveries of one organization are in flight at once: a quarter of what a dispatcher has room for. Beyond it each of the

@@ -108,7 +108,7 @@ export const endDelivery = (deps: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'
   };
 };
 
-/** While the database works, a failure is that of single webhooks: the dispatcher reports the outcomes of their tenants alone. */
+/** While the database works, only the outcomes of single webhooks fail: the code makes the dispatcher report those of each tenant alone. */
 const failureOf = (cause: unknown): unknown =>
   classifyDatabaseFailure(cause) === 'all' ? cause : new ServiceError('outcomes_not_saved', { cause });
 

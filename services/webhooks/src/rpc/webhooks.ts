@@ -149,12 +149,12 @@ const toEndpointMessage = (webhook: WebhookRow) => ({
 
 const invalid = (param: string, message: string) => new ServiceError('invalid_request', { param, message: `${param} ${message}.` });
 
-/** In the transaction, so that a repeat of a request that had its effect gets its outcome, although the name leads elsewhere by now. */
+/** Runs in the transaction: a repeated request whose effect was saved gets its outcome, even if the host name now leads to an address that is refused. */
 function checkUrl(refusal: string | undefined): void {
   if (refusal !== undefined) throw invalid('url', refusal);
 }
 
-/** Without duplicates, in the caller's order. */
+/** Returns the types without duplicates, in the caller's order. */
 function checkEvents(events: readonly string[]): string[] {
   if (events.length === 0) throw invalid('events', 'must name at least one type of event');
   const unknown = events.findIndex((type) => !isEventType(type));

@@ -9,7 +9,7 @@ const eventsRetainedMs = deliveriesRetainedMs + 7 * day;
 export interface Months {
   /** Creates the partitions of this month and the next, and of the oldest events that are received. Costs nothing once they are known. */
   ensure(now: number): Promise<void>;
-  /** Creates those that are needed now, by deliveries and by events of these times: others may wait for a lock, as of an ANALYZE. */
+  /** Creates only what deliveries and events of these times need now: creating another partition may wait for a lock, such as that of an ANALYZE. */
   ensureCurrent(now: number, eventsAt?: readonly number[]): Promise<void>;
   /** Drops partitions that are no longer retained; resolves to their names. */
   drop(now: number): Promise<string[]>;
@@ -35,7 +35,7 @@ export function createMonths(store: Store): Months {
   };
 }
 
-/** The first month whose deliveries are listed and whose events are sent: those of an earlier one could be dropped before the last retry. */
+/** The first month whose deliveries are listed and whose events are sent: events of an earlier month could be dropped before the last retry. */
 const firstMonth = (now: number): number => monthOf(now - deliveriesRetainedMs);
 
 /** A month as the column events.month has it: its first day. */

@@ -30,7 +30,7 @@ export const webhookColumns = (keys: readonly WebhookKey[]): [string[], string[]
 /** How long a batch of several tenants waits for a locked webhook of one of them. */
 const sharedLockLimitMs = 200;
 
-/** For the rest of the transaction. */
+/** Limits each wait for a lock in the rest of the transaction. */
 export const limitSharedWait = (sql: Sql): Promise<unknown> =>
   sql(`select set_config('lock_timeout', $1, true)`, [String(sharedLockLimitMs)]);
 

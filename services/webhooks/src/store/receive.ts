@@ -96,7 +96,7 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
     deliveries.map(({ eventType }) => eventType),
     isoTime(now),
   ]);
-  // Also for one tenant: the relay that sends the events waits as well, with those of other tenants behind it, and retries them.
+  // For one tenant as well: the relay waits for the response to these events before it sends those of other tenants, and retries them.
   await limitSharedWait(sql);
   await countDeliveries(sql, deliveries, now);
 }
