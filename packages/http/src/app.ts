@@ -126,7 +126,7 @@ function failure(cause: unknown, request: Request): ServiceError {
   return ServiceError.from(cause);
 }
 
-/** A request line may name a whole URL, and one that is none has no path: http://[ for example. */
+/** A request line may name a whole URL. An invalid one, such as http://[, has no path. */
 function unknownPath(request: Request): ServiceError {
   try {
     const path = request.path.slice(0, maxShownPath).toWellFormed();

@@ -52,7 +52,7 @@ function forgetAnswered(this: ServerResponse): void {
   (this.req.socket as TrackedSocket)[unanswered]?.delete(this);
 }
 
-/** Older releases of Node 24 report the end of a connection only to the response whose turn it is. The others would be waited for. */
+/** Older releases of Node 24 report the end of a connection only to the response whose turn it is. Without this, the other responses would never end. */
 function closeQueued(this: TrackedSocket): void {
   for (const response of [...(this[unanswered] ?? [])]) {
     if (response.socket || response.destroyed || response.writableFinished) continue;

@@ -85,7 +85,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Each piece of any size costs as much as a few hundred bytes: a chunked body may come in pieces of one byte. */
+/** Each piece costs a few hundred bytes beside its own, and a chunked body may come in pieces of one byte. */
 const maxPieces = 4_000;
 
 /** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the reply. */
@@ -93,7 +93,7 @@ export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<Bo
   const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
   const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytes) return Promise.reject(tooLarge());
-  // Its sender disconnected before, so that no event will tell.
+  // The sender disconnected earlier, so no event will follow.
   if (request.destroyed) return Promise.reject(new ServiceError('cancelled'));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

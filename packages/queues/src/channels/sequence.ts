@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** A published parcel: the publisher, its sequence number on this channel, and the messages. */
 export type Parcel<Message> = readonly [publisher: string, number: number, messages: readonly Message[]];
 
-/** Each process has a new name, so the one that was unused the longest is forgotten. */
+/** Each process has a new name, so the names that were unused the longest are forgotten. */
 const maxKnown = 10_000;
 
 /** Numbers the parcels of one publisher for each channel. */

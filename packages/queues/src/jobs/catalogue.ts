@@ -62,7 +62,7 @@ const jobs = {
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
-  /** Answers that have lost leases. Those with one lost lease share processes, each of the others runs in its own. */
+  /** Answers that have lost leases. Answers with one lost lease share processes; an answer with more runs in its own. */
   answerApart: {
     queue: 'answers-apart',
     payload: answerApart,

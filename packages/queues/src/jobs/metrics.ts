@@ -3,10 +3,10 @@ import type { Metrics, ProcessContext } from '@agent-service/runtime';
 const known = new WeakMap<Metrics, ReturnType<typeof register>>();
 
 function register(metrics: Metrics) {
-  /** By queue to which this process adds jobs: what counts its waiting jobs. */
+  /** For each queue that this process adds jobs to, the function that counts its waiting jobs. */
   const waitingCounts = new Map<string, () => Promise<number>>();
   metrics.gauge('jobs_waiting', 'Jobs that no worker has taken', ['queue'], async (waiting) => {
-    // Without Redis there is no number, rather than the last one.
+    // While Redis is away the gauge has no value, instead of an old one.
     waiting.reset();
     const counts = await Promise.allSettled([...waitingCounts].map(async ([queue, count]) => ({ queue, count: await count() })));
     for (const each of counts) if (each.status === 'fulfilled') waiting.set({ queue: each.value.queue }, each.value.count);

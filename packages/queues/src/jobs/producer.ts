@@ -19,13 +19,13 @@ interface NewJob<Payload> {
 export interface Producer<Payload> {
   /** Adds all in one round trip. Fails within about half a second when Redis is away. A job that is in the queue stays as it is. */
   add(jobs: readonly NewJob<Payload>[]): Promise<void>;
-  /** Returns for each whether it waits or runs. */
+  /** Returns for each job whether it waits or runs. */
   known(payloads: readonly Payload[]): Promise<boolean[]>;
-  /** Returns for each whether it has a priority and no worker has taken it. */
+  /** Returns for each job whether it has a priority and no worker has taken it. */
   waiting(payloads: readonly Payload[]): Promise<boolean[]>;
   /** Changes the priority of jobs that still wait. */
   prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
-  /** Removes those that no worker runs. */
+  /** Removes the jobs that no worker runs. */
   remove(payloads: readonly Payload[]): Promise<void>;
   /** A page of the waiting jobs that have a priority. All pages together hold each job that waited throughout. */
   list(cursor: string | undefined): Promise<{ payloads: Payload[]; next: string | undefined }>;

@@ -22,7 +22,7 @@ export interface JobWorker {
   /** Takes no new jobs until `resume`. */
   pause(): void;
   resume(): void;
-  /** The number of running jobs, with those that `run` was called for. */
+  /** The number of running jobs, including work that was given to `run`. */
   readonly active: number;
   /** Takes that many jobs fewer at a time from the queue, but always at least one. */
   setReserved(jobs: number): void;

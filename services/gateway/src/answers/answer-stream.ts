@@ -69,7 +69,7 @@ export class AnswerStream implements Waiter {
   /** The hash of the text that the reader has. To hash it again for the id of each delta would cost the square of its length. */
   #textHash = newTextHash();
   readonly #onClose: (() => void)[] = [];
-  /** What arrived before the response head was written; undefined afterwards. */
+  /** Replies that arrived before the response head was written; undefined afterwards. */
   #queue: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
   #accepted: AcceptedAnswer = { messageId: '', conversationId: '' };

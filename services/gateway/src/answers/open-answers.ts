@@ -29,7 +29,7 @@ export async function openAnswers(
   process: ProcessContext,
   { agents, redis, bufferedBytes, waitMs, drainMs }: OpenAnswersDeps,
 ): Promise<OpenAnswers> {
-  // Monotonic: a step of the followed clock would end all waits at once, or keep them and the reading of answers waiting.
+  // Monotonic: a step of the followed clock would end all waits at once, or delay their ends and the reading of answers.
   const now = () => performance.now();
   const read = createStateReader(agents, process.logger);
   // The channel may deliver while it is being opened.
@@ -70,8 +70,8 @@ interface ReaderOptions<Result> {
 const concurrency = 4;
 
 /**
- * Reads something of answers in batches of one tenant; a batch that is too large for one message is split. Requests that wait for the same
- * answer share one reading of it: thousands may wait for a megabyte.
+ * Reads a part of answers in batches of one tenant; a batch that is too large for one message is split. Requests that wait for the same answer
+ * share one read: thousands may wait for the same megabyte.
  */
 function createReader<Result>(
   logger: Logger,

@@ -137,7 +137,7 @@ const eventSchema: Schema = {
   })),
 };
 
-/** A schema with a name is one of the components. */
+/** Refers to a schema that has a name: it is one of the components. */
 function schemaOf(schema: z.ZodType): Schema {
   const name = schema.meta()?.id;
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };

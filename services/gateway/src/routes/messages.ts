@@ -271,7 +271,7 @@ export function wantsEvents(accept: string | undefined): boolean {
   return stream.quality > json.quality || stream.precision > json.precision;
 }
 
-/** The most precise member counts, and overrides the others. */
+/** The preference of the most precise member that includes the type. */
 function preferenceFor(type: string, members: readonly Weighted[]): Preference {
   const ranges = ['*/*', `${type.split('/')[0]}/*`, type];
   return members.reduce<Preference>(

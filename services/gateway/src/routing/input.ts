@@ -45,7 +45,7 @@ function validateBody({ bodyType = 'json', bodyOptional }: Route, schema: z.ZodO
 
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** Two requests are the same one if tenant, credential (of an end user the token), method, path and the caller's key are; then the body must be the same too. */
+/** Two requests with the same tenant, credential (of an end user: token), method, path and caller's key are one request, and must have the same body. */
 export function idempotencyKey(
   header: string | undefined,
   principal: Principal,
@@ -60,7 +60,7 @@ export function idempotencyKey(
       param: 'Idempotency-Key',
     });
   const { organizationId, environment, credentialId, tokenId, userId } = principal;
-  // In the portal a user goes on in another session, under the keys of the one before.
+  // A user of the portal may repeat a request in another session, so the user counts and not the session.
   const credential = tokenId || (credentialId.startsWith('ses_') ? userId : credentialId);
   return {
     scope: [organizationId, environment, credential, method, path, header].join(' '),
@@ -68,7 +68,7 @@ export function idempotencyKey(
   };
 }
 
-/** One text for one value, for any order of its fields. */
+/** Writes equal values as the same text, in any order of their fields. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => (isPlainObject(inner) ? sortKeys(inner) : inner)) ?? '';
 }

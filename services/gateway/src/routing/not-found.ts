@@ -1,7 +1,7 @@
 import { type Principal, publicErrorCodes, ServiceError } from '@agent-service/contracts';
 import type { RouteInput } from './route.ts';
 
-/** The things that ids in paths name, and where those that exist are listed. */
+/** For each id in a path: what it names, and the request that lists what exists. */
 const kinds: Readonly<Record<string, readonly [string, string]>> = {
   agent_id: ['agent', 'GET /v1/agents'],
   application_id: ['application', 'GET /v1/oauth-applications'],
@@ -18,7 +18,7 @@ const maxShownId = 60;
 const deletedAnswer =
   'The message with this Idempotency-Key was answered in a conversation that has been deleted. Use a new key for a new message.';
 
-/** Names the id that was not found, where those that exist are listed, and which environment was searched. Other errors stay as they are. */
+/** Names the id that was not found, the request that lists what exists, and the environment that was searched. Other errors stay as they are. */
 export function explainNotFound(cause: unknown, { params, body }: RouteInput, principal: Principal | undefined): unknown {
   if (!(cause instanceof ServiceError) || cause.code !== 'not_found') return cause;
   if (cause.message !== publicErrorCodes.not_found.message) return cause;

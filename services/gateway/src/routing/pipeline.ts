@@ -58,7 +58,7 @@ const serveWithToken = (route: Route, deps: PipelineDeps) => async (exchange: Ex
   return runHandler(route, deps, exchange, body);
 };
 
-/** Reads the body and counts its bytes meanwhile. A body of unknown length counts as the largest that the route takes. */
+/** Reads the body, and counts its bytes until it is read. A body of unknown length counts as the largest that the route takes. */
 async function readCountedBody(route: Route, { bufferedBytes }: PipelineDeps, { request }: Exchange, { organizationId }: Principal) {
   const limits = bodyLimitsOf(route);
   const release = bufferedBytes.add(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));

@@ -55,14 +55,14 @@ interface Description {
   readonly auth: 'token' | 'none';
   readonly scope?: Scope;
   readonly admin?: boolean;
-  /** Also for agent tokens, of the agent in the path. */
+  /** True if agent tokens may use the route too, for the agent in the path. */
   readonly agentTokens?: boolean;
   /** False where a repeated POST is a new effect. */
   readonly idempotent?: boolean;
   /** Which limit the request counts against; without one it is not limited. */
   readonly cost?: Cost;
   readonly bodyType?: 'json' | 'form';
-  /** For what is larger than a few fields. */
+  /** Limits of a body that is larger than a few fields. */
   readonly bodyLimits?: BodyLimits;
   /** A missing body counts as an empty one. */
   readonly bodyOptional?: boolean;

@@ -262,10 +262,10 @@ export const conversation = z
 
 const title = z.string().meta({ description: 'Empty until one is set.', example: 'Sales of last month' });
 
-/** With the fields beyond those that the specification lists. */
+/** A conversation with its title, which the specification does not list. */
 export const titledConversation = z.strictObject({ ...conversation.shape, title }).meta({ id: 'TitledConversation' });
 
-/** One of a list. A decoder that takes the first variant whose fields are there does not lose the title. */
+/** A conversation of a list. The variant with a title comes first: a decoder that takes the first variant whose fields are present keeps the title. */
 export const listedConversation = z.union([titledConversation, conversation]).meta({
   example: {
     id: 'conv_01jz0000000000000000000000',

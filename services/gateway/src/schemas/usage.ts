@@ -55,7 +55,10 @@ const aggregateMeta = listMeta
   })
   .meta({ id: 'UsageAggregateMeta' });
 
-/** The responses of one path: records, or groups by what `group_by` names. A decoder that takes the first variant whose fields are there finds days last. */
+/**
+ * The responses of one path: records, or groups by what `group_by` names. Days come after weeks and months: a decoder that takes the first
+ * variant whose fields are present would take these for days.
+ */
 export const usageAnswer = z.union([
   z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
   z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),
