@@ -17,7 +17,7 @@ interface NewJob<Payload> {
 }
 
 export interface Producer<Payload> {
-  /** Adds all in one round trip. Fails within about half a second when Redis is away. A job that is in the queue stays as it is. */
+  /** Adds all jobs in one round trip. Fails within about half a second when Redis is away. A job that is in the queue stays as it is. */
   add(jobs: readonly NewJob<Payload>[]): Promise<void>;
   /** Returns for each job whether it waits or runs. */
   known(payloads: readonly Payload[]): Promise<boolean[]>;

@@ -172,7 +172,7 @@ function reportErrors(process: ProcessContext, worker: Worker): void {
 /** The jobs that this process runs. */
 interface ActiveJobs {
   readonly active: number;
-  /** Resolves when the job is done, has failed or was abandoned; never rejects. An Error is why its payload was refused. */
+  /** Resolves when the job is done, has failed or was abandoned; never rejects. `work` is an Error if the payload was refused. */
   run(jobId: string, work: Work | Error): Promise<void>;
   /** Aborts the signals of all running jobs. */
   abort(): void;

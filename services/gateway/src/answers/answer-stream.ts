@@ -22,7 +22,7 @@ interface AnswerStreamOptions {
   readonly requestId: string;
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** Never fails. */
+  /** Reads the record of an answer; null if it cannot be read. Never fails. */
   readonly readRecord: (answerId: string) => Promise<AnswerRecord | null>;
   /** Counts what the readers of this organization have not read yet. */
   readonly bufferedBytes: BufferedBytes;

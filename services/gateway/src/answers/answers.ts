@@ -58,7 +58,7 @@ interface StreamIds {
 interface AnswersDeps {
   readonly send: (message: OutgoingMessage) => Promise<StartedAnswer>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
-  /** How an answer came about; never fails. */
+  /** Reads the record of an answer; null if it cannot be read. Never fails. */
   readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
   readonly waits: WaiterRegistry;
   readonly bufferedBytes: BufferedBytes;

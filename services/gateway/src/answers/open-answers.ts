@@ -102,7 +102,7 @@ const createStateReader = (agents: Client<'agents'>, logger: Logger): ((key: Ans
     read: async (items) => (await agents.readAnswers({ items })).results,
   });
 
-/** Reads how answers came about. A failure costs a stream these fields of its last event only. */
+/** Reads the records of answers. After a failure only the last event of a stream lacks these fields. */
 function createRecordReader(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<AnswerRecord | null> {
   const read = createReader(logger, {
     maxItems: 50,

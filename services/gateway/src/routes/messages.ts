@@ -90,7 +90,7 @@ export const sendMessage = route({
   },
 });
 
-/** Seconds after which an answer is worth reading. Many are there by then, and readers that wait use `Prefer: wait=N`. */
+/** Seconds until the first read of an answer. Many answers have ended by then, and readers that wait use `Prefer: wait=N`. */
 const readAfter = '1';
 
 const resumable = `A stream of server-sent events, each with an id. After a lost connection send the same request again, to any replica, with the same

@@ -22,7 +22,7 @@ export const ifNoneMatch = entityTags('Answers 304 without a body while the ETag
 
 /** The value of If-Match or If-None-Match (RFC 9110, section 8.8.3). */
 export interface EntityTags {
-  /** `*`: whichever there is. */
+  /** True for `*`, which matches any version. */
   readonly any: boolean;
   readonly tags: readonly { readonly weak: boolean; readonly value: string }[];
 }
@@ -48,7 +48,7 @@ export function parseEntityTags(header: string): EntityTags | undefined {
 /** The tag of a version. */
 export const entityTag = (of: number): string => `"${of}"`;
 
-/** The versions that If-Match lets through: strong comparison, so a weak tag matches none. Undefined: whichever there is. */
+/** The versions that If-Match lets through; undefined for any version. The comparison is strong, so a weak tag matches none. */
 export function versionsMeant({ any, tags }: EntityTags): number[] | undefined {
   if (any) return undefined;
   return tags.flatMap(({ weak, value }) => (!weak && version.test(value) ? [Number(value)] : []));

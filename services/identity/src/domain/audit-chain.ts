@@ -18,7 +18,7 @@ export interface AuditFacts {
 /** Keys that the database does not hold, by version. The highest version signs, all verify. */
 export type AuditKeys = ReadonlyMap<number, Buffer>;
 
-/** The version of entries from before there were keys: a plain hash, which needs no key to recompute. */
+/** The version of entries that were written before there were keys: a plain hash, which needs no key to recompute. */
 export const unkeyedVersion = 0;
 
 export const newestVersion = (keys: AuditKeys): number => Math.max(...keys.keys());

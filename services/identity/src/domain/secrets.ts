@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 /** The form in which API keys and client secrets are stored: useless without the service's own secret. */
 export interface KeyedHash {
   (secret: string): string;
-  /** Under each of the service's secrets that are accepted while one replaces the other; first as it is stored now. */
+  /** The hashes of a secret under each key that is accepted while one key replaces another; first the hash that is stored now. */
   readonly accepted: (secret: string) => readonly string[];
 }
 

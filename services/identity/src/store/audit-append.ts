@@ -165,8 +165,8 @@ const haveKeysStartedStatement = 'select exists (select 1 from audit_key_start) 
 const startKeysStatement = 'insert into audit_key_start default values';
 
 /**
- * Signs the ends of the chains from before there were keys, once in the life of a database: later, and where anything is signed with a key,
- * an unsigned chain is one whose signature was removed. In one transaction, so that a crash leaves no chain between the two states.
+ * Signs the ends of chains that were begun before there were keys. Runs once in the life of a database: afterwards, and where anything is
+ * signed with a key, the signature of an unsigned chain was removed. One transaction, so that a crash leaves no chain between the two states.
  */
 export async function signOldChains({ transaction }: Pick<Store, 'transaction'>, keys: AuditKeys): Promise<number> {
   return transaction(async ({ sql }) => {

@@ -2,7 +2,7 @@ import { processClock } from '@agent-service/runtime';
 import { classifyDatabaseFailure, type Store } from '@agent-service/store';
 import { runBatch } from '@agent-service/work';
 
-/** More credentials than are used between two flushes; the time of further ones is left out once. */
+/** More credentials than are used between two flushes. The uses of further credentials are not recorded until the next flush. */
 const maxRecorded = 20_000;
 const maxWritten = 1_000;
 
@@ -46,7 +46,7 @@ export function createCredentialUses(store: Store): CredentialUses {
 
   return {
     record({ credentialId, organizationId }) {
-      // The time of the write may be after the end of the credential, and would tell of a use that was refused.
+      // The time of the use, not of the write: a write after the end of the credential would report a use that was refused.
       if (recorded.size < maxRecorded) recorded.set(credentialId, { organizationId, usedAt: processClock.now() });
     },
     async flush() {

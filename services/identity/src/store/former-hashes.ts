@@ -39,7 +39,7 @@ export function createFormerHashes({ logger }: ProcessContext, store: Store): Fo
   };
 }
 
-// A row that another replica replaces at the same time is left to it. By the ids, because hashes of client secrets have no index.
+// Skips a row that another replica replaces at the same time. Finds rows by id, because hashes of client secrets have no index.
 export const replaceHashes = `
   with changed as (select credential_id, former, present from unnest($1::text[], $2::text[], $3::text[]) as given (credential_id, former, present)),
   keys as (select id, present from api_keys join changed on id = credential_id and hash = former for update of api_keys skip locked),

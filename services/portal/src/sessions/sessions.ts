@@ -16,11 +16,11 @@ export interface Sessions {
   /** The session of a token; rejects with `unauthorized` if it has ended. It was read at most a second ago. */
   resume(token: string): Promise<Session>;
   /**
-   * Runs work with a token of the public API for the session's user. If that is refused with `unauthorized`, which has no effect, the work runs
-   * once more with a new token: the key that signed the first may have been revoked. Where the session has ended, identity refuses a new token.
+   * Runs work with a token of the public API for the session's user. If the work is refused with `unauthorized`, which has no effect, it runs
+   * once more with a new token: the key that signed the first token may have been revoked. If the session has ended, identity refuses a new token.
    */
   withApiToken<T>(session: Session, environment: Environment, work: (accessToken: string) => Promise<T>): Promise<T>;
-  /** True if the token was that of a valid session when this process last asked. */
+  /** True if the token had a valid session when this process last asked identity. */
   knows(token: string): boolean;
   /** Makes the process forget what it knows of a session that ended or changed. */
   forget(token: string): void;

@@ -192,7 +192,7 @@ export const resetPassword = (deps: IdentityDeps): RpcOf<'identity', 'resetPassw
     const hash = await passwords.hash({ email: user.email, password, lane: user.organizationId, signal: call.signal });
     const actor = { type: 'user', id: user.userId, keyId: '' };
     await store.transaction(async (transaction) => {
-      // Before the link is taken, because a change of the user locks the user before it removes the link.
+      // Locks the user before the link, in the order of a change of the user, which locks the user and then removes the link.
       await lockSignInOf(transaction.sql, user.organizationId, user.userId).catch(refuseReset);
       if (!(await takeReset(transaction.sql, tokenHash))) throw noReset();
       await replacePassword(transaction, call, user, { hash, actor });

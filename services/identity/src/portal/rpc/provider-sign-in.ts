@@ -86,7 +86,7 @@ async function open(
       const findUser = async () => (await findProviderUsers(sql, account)).find((user) => user.organizationId === organizationId);
       const candidate = await findUser();
       if (candidate) await lockSignInOf(sql, candidate.organizationId, candidate.userId);
-      // Read again behind the lock: a change of the address that committed before it ends links and sessions, and did not see these.
+      // Read again under the lock: a change of the address that committed before the lock has ended the links and sessions that it saw, not these.
       const user = candidate && (await findUser());
       if (!user || user.userId !== candidate.userId)
         throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
