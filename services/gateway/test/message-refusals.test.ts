@@ -120,13 +120,29 @@ describe('a message that is refused', () => {
     expect(answer.body.error.param).toBe(param);
   });
 
-  test.each(['{"n":1e999}', '{"a":[{"b":-1e999}]}'])('for numbers out of range is a 400: %s', async (context) => {
-    world.peer.agents.start = never;
+  const postContext = (context: string) => {
     const headers = { 'content-type': 'application/json' };
-    const body = `{"message":"x","context":${context}}`;
-    const answer = await ask(world.gateways[0].url, path, { method: 'POST', token, headers, body });
+    return ask(world.gateways[0].url, path, { method: 'POST', token, headers, body: `{"message":"x","context":${context}}` });
+  };
+
+  test.each([
+    ['{"n":1e999}', 'as large as 1e309'],
+    ['{"a":[{"b":-1e999}]}', 'as large as 1e309'],
+    ['{"order_id":1234567890123456789}', 'send them as text'],
+    ['{"a":[{"b":-9007199254740993}]}', 'send them as text'],
+    ['{"n":1e300}', 'send them as text'],
+  ])('for numbers out of range is a 400: %s', async (context, why) => {
+    world.peer.agents.start = never;
+    const answer = await postContext(context);
     expectError(answer, 400, 'invalid_request');
-    expect(answer.body.error.param).toBe('context');
+    expect(answer.body.error).toMatchObject({ param: 'context', message: expect.stringContaining(why) });
+  });
+
+  test('but not for numbers that keep their value', async () => {
+    const items = world.answering();
+    const context = '{"a":9007199254740991,"b":[-9007199254740991,0.5]}';
+    expect((await postContext(context)).status).toBe(200);
+    expect(items.map(({ contextJson }) => contextJson)).toEqual([context]);
   });
 
   test('only beyond the limits: messages at the limits are accepted', async () => {

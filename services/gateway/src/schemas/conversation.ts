@@ -17,7 +17,11 @@ export const conversationParams = z.strictObject({ agent_id: agentId, conversati
 
 const context = z
   .record(z.string(), z.unknown())
-  .refine(hasFiniteNumbers, 'must not hold numbers as large as 1e309: they cannot be stored')
+  .refine((value) => everyNumber(value, Number.isFinite), 'must not hold numbers as large as 1e309: they cannot be stored')
+  .refine(
+    (value) => everyNumber(value, keepsItsValue),
+    `must not hold whole numbers beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded: send them as text`,
+  )
   .refine((value) => isWithinDepth(value, maxContextDepth), `must be nested at most ${maxContextDepth} levels deep`)
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
 
@@ -25,7 +29,7 @@ export const newMessage = z.strictObject({
   message: text(1, 32_000).meta({ example: 'How much did we sell last month?' }),
   conversation_id: text(1, 128).optional().meta({ description: 'Continues this conversation; without it one begins.' }),
   context: context.optional().meta({
-    description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep.`,
+    description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep. Whole numbers beyond ${Number.MAX_SAFE_INTEGER} would be rounded and are refused: send them as text.`,
   }),
 });
 
@@ -34,10 +38,12 @@ function isWithinDepth(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 
-/** JSON of a number that is too large would be null. */
-function hasFiniteNumbers(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every(hasFiniteNumbers);
+/** A number that is too large, Infinity here, is none of the whole ones. */
+const keepsItsValue = (number: number) => !Number.isInteger(number) || Number.isSafeInteger(number);
+
+function everyNumber(value: unknown, holds: (number: number) => boolean): boolean {
+  if (typeof value === 'number') return holds(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every((inner) => everyNumber(inner, holds));
 }
 
 const query = z

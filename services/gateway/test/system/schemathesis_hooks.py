@@ -46,15 +46,23 @@ def depth_of(value):
     return 0 if inner is None else 1 + max((depth_of(one) for one in inner), default=0)
 
 
+def has_large_integer(value):
+    if isinstance(value, (dict, list)):
+        return any(has_large_integer(one) for one in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (int, float)) and abs(value) > 2**53 - 1
+
+
 def is_plain_text(text):
     return "\0" not in text and not re.search("[\ud800-\udfff]", text)
 
 
 def has_unusual_context(case, error):
-    """NUL, half of a surrogate pair, a name that JavaScript reserves, more than 5 levels, more than 16 KiB: `context` may hold any JSON else."""
+    """NUL, half of a surrogate pair, a name that JavaScript reserves, a whole number that would be rounded, more than 5 levels, more than 16 KiB.
+
+    `context` may hold any other JSON."""
     context = body_of(case).get("context")
     texts = list(texts_of(context))
-    is_odd = "__proto__" in texts or not all(is_plain_text(text) for text in texts)
+    is_odd = "__proto__" in texts or not all(is_plain_text(text) for text in texts) or has_large_integer(context)
     # JavaScript writes numbers in other forms than Python, so the bound of bytes is not an exact one here.
     return is_odd or depth_of(context) > 5 or len(json.dumps(context, ensure_ascii=False).encode()) > 12 * 1024
 

@@ -743,7 +743,9 @@ class SendMessageRequest(BaseModel):
     conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
     context: Annotated[
         dict[str, Any] | None,
-        Field(description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep.'),
+        Field(
+            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 would be rounded and are refused: send them as text.'
+        ),
     ] = None
 
 
@@ -797,7 +799,9 @@ class StreamMessageRequest(BaseModel):
     conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
     context: Annotated[
         dict[str, Any] | None,
-        Field(description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep.'),
+        Field(
+            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 would be rounded and are refused: send them as text.'
+        ),
     ] = None
 
 
