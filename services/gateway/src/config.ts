@@ -21,7 +21,7 @@ export const gatewaySettings = z.object({
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120).describe('Changes of one credential; five times that of an organization.'),
   RATE_LIMIT_MESSAGES_PER_MINUTE: perMinute(60).describe('Messages of one credential; five times that of an organization.'),
   RATE_LIMIT_END_USER_MESSAGES_PER_MINUTE: perMinute(20).describe(
-    "Messages of one end user's token, in place of the key's limit; the organization's limit holds as well.",
+    "Messages of one end user's token, and apart from them as many cancellations, in place of the key's limits; the organization's limits hold as well.",
   ),
   RATE_LIMIT_TOKENS_PER_MINUTE: perMinute(30).describe(
     'Requests for tokens of one address, and of one address with the credential it claims; tokens issued also of one credential. An IPv6 address counts by its /64.',

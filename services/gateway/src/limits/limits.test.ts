@@ -227,6 +227,10 @@ describe('rules', () => {
     ];
     expect(new Set(all.map(({ key }) => key)).size).toBe(9);
     expect(rules.forPrincipal('message', endUser).map(({ policy }) => policy.limit)).toEqual([20, 300]);
+    expect((['message', 'write'] as const).map((cost) => rules.forPrincipal(cost, endUser)[0]?.policy)).toEqual([
+      { name: 'end-user-messages', limit: 20 },
+      { name: 'end-user-writes', limit: 20 },
+    ]);
   });
 
   test('wrong secrets of one address use up what no other address has, and only issued tokens count for the credential', () => {

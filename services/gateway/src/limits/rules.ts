@@ -28,15 +28,13 @@ export interface Rules {
   forFailedAuthentication(address: string): Rule[];
 }
 
-interface Pair {
+/** The policies of one kind of request. */
+interface Policies {
   readonly own: Policy;
+  /** In place of `own`, of a token for an end user. */
+  readonly endUser: Policy;
   readonly organization: Policy;
 }
-
-const pair = (name: string, limit: number): Pair => ({
-  own: { name, limit },
-  organization: { name: `organization-${name}`, limit: limit * organizationFactor },
-});
 
 /** Requests a minute of each kind: of one credential, and of all of its organization. */
 export type CallerLimits = Readonly<Record<Exclude<Cost, 'token'>, { readonly credential: number; readonly organization: number }>>;
@@ -49,23 +47,27 @@ export function callerLimits({ readsPerMinute, writesPerMinute, messagesPerMinut
 export function createRules(limits: Limits): Rules {
   // The authenticator returns the same principal object for a credential, so most requests find their rules here.
   const ofPrincipals = new WeakMap<Principal, Partial<Record<Cost, Rule[]>>>();
+  const policiesOf = (name: string, limit: number): Policies => ({
+    own: { name, limit },
+    endUser: { name: `end-user-${name}`, limit: limits.endUserMessagesPerMinute },
+    organization: { name: `organization-${name}`, limit: limit * organizationFactor },
+  });
   const policies = {
-    read: pair('reads', limits.readsPerMinute),
-    write: pair('writes', limits.writesPerMinute),
-    message: pair('messages', limits.messagesPerMinute),
+    read: policiesOf('reads', limits.readsPerMinute),
+    write: policiesOf('writes', limits.writesPerMinute),
+    message: policiesOf('messages', limits.messagesPerMinute),
   };
   const byAddress: Policy = { name: 'tokens-address', limit: limits.tokensPerMinute };
   const byClaim: Policy = { name: 'tokens-claim', limit: limits.tokensPerMinute };
   const byCredential: Policy = { name: 'tokens-credential', limit: limits.tokensPerMinute };
   const failures: Policy = { name: 'failed-authentications', limit: limits.failedAuthenticationsPerMinute };
-  const ofEndUsers: Policy = { name: 'end-user-messages', limit: limits.endUserMessagesPerMinute };
   const rulesOf = (cost: Exclude<Cost, 'token'>, { organizationId, credentialId, tokenId }: Principal): Rule[] => {
-    const { own, organization } = policies[cost];
+    const { own, endUser, organization } = policies[cost];
     const prefix = `limit:{${organizationId}}:${cost}`;
     // One end user cannot use up what the others have under the same credential.
     if (tokenId)
       return [
-        { key: `${prefix}:token:${tokenId}`, policy: ofEndUsers },
+        { key: `${prefix}:token:${tokenId}`, policy: endUser },
         { key: prefix, policy: organization },
       ];
     return [
