@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Decision, type Limiter, type Rule, remaining } from './limits.ts';
+import { type Decision, type Limiter, type LimitState, type Rule, remaining } from './limits.ts';
 
 const maxAddresses = 10_000;
 
@@ -18,21 +18,19 @@ export function createFailedAuthentications(
   rulesOf: (address: string) => readonly Rule[],
   now: () => number = () => performance.now(),
 ): FailedAuthentications {
-  const exhausted = new LRUCache<string, { readonly decision: Decision; readonly endsAtMs: number }>({ max: maxAddresses });
+  const exhausted = new LRUCache<string, LimitState>({ max: maxAddresses });
   return {
     refusalOf(addressOf) {
       if (exhausted.size === 0) return undefined;
       const address = addressOf();
-      const known = exhausted.get(address);
-      const leftMs = (known?.endsAtMs ?? 0) - now();
-      if (known && leftMs > 0) return { allowed: false, states: known.decision.states.map((state) => ({ ...state, resetMs: leftMs })) };
+      const state = exhausted.get(address);
+      if (state && state.endsAtMs > now()) return { allowed: false, states: [state] };
       exhausted.delete(address);
       return undefined;
     },
     async count(address) {
-      const decision = await limiter.take(rulesOf(address));
-      const [state] = decision.states;
-      if (state && remaining(state) === 0) exhausted.set(address, { decision, endsAtMs: now() + state.resetMs });
+      const [state] = (await limiter.take(rulesOf(address))).states;
+      if (state && remaining(state, now()) === 0) exhausted.set(address, state);
     },
   };
 }

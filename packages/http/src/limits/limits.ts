@@ -20,7 +20,8 @@ export interface Rule {
 export interface LimitState {
   readonly policy: Policy;
   readonly count: number;
-  readonly resetMs: number;
+  /** When its window ends, on the monotonic clock: a request may wait for long between its decision and its answer. */
+  readonly endsAtMs: number;
 }
 
 export interface Decision {
@@ -32,8 +33,11 @@ export interface Limiter {
   take(rules: readonly Rule[]): Promise<Decision>;
 }
 
-/** Requests that the limit still allows in this window. */
-export const remaining = ({ policy, count }: LimitState): number => Math.max(0, policy.limit - count);
+/** Requests that the limit allows at this time, on the monotonic clock. */
+export const remaining = ({ policy, count, endsAtMs }: LimitState, atMs: number): number =>
+  endsAtMs > atMs ? Math.max(0, policy.limit - count) : policy.limit;
+
+const leftMs = ({ endsAtMs }: LimitState, atMs: number): number => Math.max(0, endsAtMs - atMs);
 
 /** The part of these rules' keys that decides their slot in a Redis cluster. */
 export function hashTag(rules: readonly Rule[]): string {
@@ -44,13 +48,13 @@ export function hashTag(rules: readonly Rule[]): string {
 const policyTexts = new WeakMap<Policy, string>();
 
 /** The limits as headers, names and values in turn: the IETF draft's for every limit, and X-RateLimit-* for the nearest. */
-export function limitHeaders({ states }: Decision, nowMs: number = processClock.now()): string[] {
+export function limitHeaders({ states }: Decision, nowMs: number = processClock.now(), atMs: number = performance.now()): string[] {
   let nearest = states[0] as LimitState;
   let [policies, rests, separator] = ['', '', ''];
   for (const state of states) {
-    if (remaining(state) < remaining(nearest)) nearest = state;
+    if (remaining(state, atMs) < remaining(nearest, atMs)) nearest = state;
     policies += separator + policyText(state.policy);
-    rests += `${separator}"${state.policy.name}";r=${remaining(state)};t=${seconds(state.resetMs)}`;
+    rests += `${separator}"${state.policy.name}";r=${remaining(state, atMs)};t=${seconds(leftMs(state, atMs))}`;
     separator = ', ';
   }
   return [
@@ -61,16 +65,16 @@ export function limitHeaders({ states }: Decision, nowMs: number = processClock.
     'X-RateLimit-Limit',
     String(nearest.policy.limit),
     'X-RateLimit-Remaining',
-    String(remaining(nearest)),
+    String(remaining(nearest, atMs)),
     'X-RateLimit-Reset',
-    String(seconds(nowMs + nearest.resetMs)),
+    String(seconds(nowMs + leftMs(nearest, atMs))),
   ];
 }
 
 /** How long a refused caller has to wait until every exhausted limit has room again. */
-export function retryAfterSeconds({ states }: Decision): number {
-  const exhausted = states.filter((state) => remaining(state) === 0);
-  return Math.max(1, ...exhausted.map(({ resetMs }: LimitState) => seconds(resetMs)));
+export function retryAfterSeconds({ states }: Decision, atMs: number = performance.now()): number {
+  const exhausted = states.filter((state) => remaining(state, atMs) === 0);
+  return Math.max(1, ...exhausted.map((state) => seconds(leftMs(state, atMs))));
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);

@@ -62,14 +62,13 @@ export function createLocalLimiter(now: () => number = () => performance.now()):
       const states = outcome.counters.map(({ count, endsAtMs }, index) => ({
         policy: (rules[index] as Rule).policy,
         count,
-        resetMs: endsAtMs - nowMs,
+        endsAtMs,
       }));
       return { allowed: outcome.allowed, states };
     },
     learn(rules, states) {
-      const nowMs = now();
-      for (const [index, { count, resetMs }] of states.entries())
-        if (count > 0) counters.set((rules[index] as Rule).key, { count, endsAtMs: nowMs + resetMs });
+      for (const [index, { count, endsAtMs }] of states.entries())
+        if (count > 0) counters.set((rules[index] as Rule).key, { count, endsAtMs });
     },
   };
 }

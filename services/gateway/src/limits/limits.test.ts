@@ -59,7 +59,7 @@ describe('a counter that is only checked', () => {
     const checked = { ...rule('issued', 1), onlyChecked: true };
     for (let i = 0; i < 3; i++) expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(true);
     nowMs = 30_000;
-    expect((await limiter.take([rule('issued', 1)])).states[0]).toMatchObject({ count: 1, resetMs: windowMs });
+    expect((await limiter.take([rule('issued', 1)])).states[0]).toMatchObject({ count: 1, endsAtMs: 30_000 + windowMs });
     expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(false);
   });
 });
@@ -75,7 +75,7 @@ describe('failed authentications', () => {
     expect(failures.refusalOf(() => 'a')).toBeUndefined();
     await failures.count('a');
     nowMs = 20_000;
-    expect(failures.refusalOf(() => 'a')).toMatchObject({ allowed: false, states: [{ resetMs: windowMs - 20_000 }] });
+    expect(failures.refusalOf(() => 'a')).toMatchObject({ allowed: false, states: [{ endsAtMs: windowMs }] });
     expect(failures.refusalOf(() => 'b')).toBeUndefined();
     nowMs = windowMs;
     expect(failures.refusalOf(() => 'a')).toBeUndefined();
@@ -99,7 +99,7 @@ describe('limits that outlast Redis', () => {
   });
 
   test('continue from the last count that Redis gave', async () => {
-    let decision: Decision | undefined = { allowed: true, states: [{ policy: { name: 'own', limit: 10 }, count: 9, resetMs: 500 }] };
+    let decision: Decision | undefined = { allowed: true, states: [{ policy: { name: 'own', limit: 10 }, count: 9, endsAtMs: 500 }] };
     const shared: Limiter = {
       async take() {
         if (!decision) throw new Error('away');
@@ -115,7 +115,7 @@ describe('limits that outlast Redis', () => {
     expect((await limiter.take(rules)).allowed).toBe(true);
     expect((await limiter.take(rules)).allowed).toBe(false);
     nowMs = 500;
-    expect((await limiter.take(rules)).states[0]).toMatchObject({ count: 1, resetMs: windowMs });
+    expect((await limiter.take(rules)).states[0]).toMatchObject({ count: 1, endsAtMs: 500 + windowMs });
   });
 
   test('skip a failing Redis for a while, then use it again', async () => {
@@ -250,12 +250,12 @@ describe('rules', () => {
 
 describe('headers', () => {
   const states = [
-    { policy: { name: 'reads', limit: 600 }, count: 600, resetMs: 30_001 },
-    { policy: { name: 'organization-reads', limit: 3000 }, count: 1200, resetMs: 59_000 },
+    { policy: { name: 'reads', limit: 600 }, count: 600, endsAtMs: 30_001 },
+    { policy: { name: 'organization-reads', limit: 3000 }, count: 1200, endsAtMs: 59_000 },
   ];
 
   test('tell every limit, and the nearest in the older form', () => {
-    expect(limitHeaders({ allowed: false, states }, 1_000_000)).toEqual([
+    expect(limitHeaders({ allowed: false, states }, 1_000_000, 0)).toEqual([
       'RateLimit-Policy',
       '"reads";q=600;w=60, "organization-reads";q=3000;w=60',
       'RateLimit',
@@ -269,8 +269,23 @@ describe('headers', () => {
     ]);
   });
 
+  test.each([
+    ['Redis', (now: () => number) => createRedisLimiter({ take: async () => [1, 1, windowMs] }, now)],
+    ['this process', (now: () => number) => createLocalLimiter(now)],
+  ])('tell the time that is left when they are written, however long ago %s has counted', async (_name, limiterAt) => {
+    let elapsedMs = 5_000;
+    const decision = await limiterAt(() => elapsedMs).take([rule('messages', 1)]);
+    elapsedMs += 40_000;
+    const written = limitHeaders(decision, 1_000_000, elapsedMs);
+    expect(written).toEqual(expect.arrayContaining(['"messages";r=0;t=20', 'X-RateLimit-Reset', '1020']));
+    expect(retryAfterSeconds(decision, elapsedMs)).toBe(20);
+    elapsedMs += 20_000;
+    const later = limitHeaders(decision, 1_020_000, elapsedMs);
+    expect(later).toEqual(expect.arrayContaining(['"messages";r=1;t=0', 'X-RateLimit-Remaining', '1', 'X-RateLimit-Reset', '1020']));
+  });
+
   test('tell how long to wait', () => {
-    expect(retryAfterSeconds({ allowed: false, states })).toBe(31);
+    expect(retryAfterSeconds({ allowed: false, states }, 0)).toBe(31);
     expect(retryAfterSeconds({ allowed: false, states: [] })).toBe(1);
   });
 });

@@ -60,6 +60,7 @@ function failTogether(redis: LimiterRedis, now: () => number): (waiting: readonl
       return await takeAll(
         redis,
         waiting.map(({ rules }) => rules),
+        now,
       );
     } catch (cause) {
       failure = { cause: cause as Error, at: now() };
@@ -68,7 +69,7 @@ function failTogether(redis: LimiterRedis, now: () => number): (waiting: readonl
   };
 }
 
-async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule[])[]): Promise<Decision[]> {
+async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule[])[], now: () => number): Promise<Decision[]> {
   const keys: string[] = [];
   const limits: number[] = [];
   const checks: number[] = [];
@@ -88,11 +89,12 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
     for (const rule of rules) checks.push(rule.onlyChecked ? -positionOf(rule) : positionOf(rule));
   }
   const reply = await take(keys, [windowMs, ...limits, ...checks]);
+  const countedAt = now();
   let at = 0;
   const next = () => reply[at++] as number;
   return requests.map((rules) => ({
     allowed: next() === 1,
-    states: rules.map(({ policy }) => ({ policy, count: next(), resetMs: next() })),
+    states: rules.map(({ policy }) => ({ policy, count: next(), endsAtMs: countedAt + next() })),
   }));
 }
 
