@@ -1,7 +1,6 @@
 """Receives webhooks: WEBHOOK_SECRET=whsec_... python receiver.py. It listens on PORT (3000), behind a proxy that ends TLS."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -24,7 +23,7 @@ def key_of(secret: str) -> bytes:
             key = base64.b64decode(encoded, validate=True)
             if base64.b64encode(key).decode() == encoded:
                 return key
-        except binascii.Error:
+        except ValueError:
             pass
     return secret.encode()
 

@@ -228,18 +228,19 @@ describeLong('the receivers of webhooks', () => {
       expect(await post({ 'webhook-timestamp': '²' })).toBe(400);
       expect(program.output()).toBe(before);
       await call(key, 'PATCH', `/v1/webhooks/${webhook['id']}`, { active: false }, own.url);
-      // Base64 whose last bits are set is none that encodes bytes, so the service signs with its characters.
-      const plainSecret = 'whsec_AAAAAAAAAAAAAAAAAAAAAB==';
-      const timestamp = String(Math.floor(Date.now() / 1000));
-      const body = JSON.stringify({ id: 'evt_own', type: 'agent.created', data: {} });
-      const signature = createHmac('sha256', plainSecret).update(`evt_own.${timestamp}.${body}`).digest('base64');
-      port = await freePort();
-      await printed(
-        run(command, args, { ...env, PORT: String(port), WEBHOOK_SECRET: plainSecret }, example('webhook-receiver')),
-        'listening',
-      );
-      const signed = { 'webhook-id': 'evt_own', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
-      expect(await post(signed, body)).toBe(204);
+      // Base64 whose last bits are set is none that encodes bytes, and other text is none at all, so the service signs with the characters.
+      for (const plainSecret of ['whsec_AAAAAAAAAAAAAAAAAAAAAB==', 'whsec_mein geheimes Wörterbuch']) {
+        const timestamp = String(Math.floor(Date.now() / 1000));
+        const body = JSON.stringify({ id: 'evt_own', type: 'agent.created', data: {} });
+        const signature = createHmac('sha256', plainSecret).update(`evt_own.${timestamp}.${body}`).digest('base64');
+        port = await freePort();
+        await printed(
+          run(command, args, { ...env, PORT: String(port), WEBHOOK_SECRET: plainSecret }, example('webhook-receiver')),
+          'listening',
+        );
+        const signed = { 'webhook-id': 'evt_own', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+        expect(await post(signed, body)).toBe(204);
+      }
       const unset = run(command, args, { ...env, PORT: '0', WEBHOOK_SECRET: '' }, example('webhook-receiver'));
       expect([await codeOf(unset.child), unset.output()]).toEqual([expect.any(Number), expect.stringContaining('usage: WEBHOOK_SECRET')]);
     },

@@ -41,7 +41,8 @@ def headers(key: bytes = b"a secret of thirty-two bytes ....", at: int = SENT_AT
 
 def test_a_genuine_delivery_gives_its_event() -> None:
     assert verify_webhook(BODY.encode(), headers(), ["whsec_b3RoZXI=", SECRET], now=SENT_AT + 10).type == "agent.created"
-    assert verify_webhook(BODY, headers(b"my own secret words"), "my own secret words", now=SENT_AT).id == "evt_1"
+    for own in ("my own secret words", "whsec_mein geheimes Wörterbuch"):
+        assert verify_webhook(BODY, headers(own.encode()), own, now=SENT_AT).id == "evt_1"
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,10 @@ def test_a_genuine_delivery_gives_its_event() -> None:
         (BODY, headers(b"other"), "wrong_signature"),
         (BODY, headers(at=SENT_AT - 400), "old_timestamp"),
         (BODY, {}, "missing_headers"),
+        # Bytes that are no text, as servers pass them on.
+        (BODY, {**headers(), "Webhook-Id": "evt_\udcff"}, "wrong_signature"),
+        (BODY, {**headers(), "Webhook-Signature": "v1,\udcff"}, "wrong_signature"),
+        (BODY + "\udcff", headers(), "wrong_signature"),
     ],
 )
 def test_everything_else_is_refused(body: str, sent: dict[str, str], reason: str) -> None:

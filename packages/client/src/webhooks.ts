@@ -65,7 +65,9 @@ export async function verifyWebhook({ body, headers }: WebhookRequest, options: 
 function headerOf(headers: WebhookRequest['headers'], name: string): string | undefined {
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
-  return typeof value === 'string' ? value : undefined;
+  if (typeof value === 'string') return value;
+  // The service sends each of them once.
+  return value?.length === 1 ? value[0] : undefined;
 }
 
 function parseEvent(bytes: Uint8Array): WebhookEvent {

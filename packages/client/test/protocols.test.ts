@@ -85,6 +85,8 @@ test('a genuine delivery gives its event, with any of several secrets and signat
   const own = 'my own secret words';
   expect((await verifyWebhook({ ...delivery({ key: own }), body: bytes(body) }, { secrets: own, now })).id).toBe('evt_1');
   expect((await verifyWebhook({ ...delivery(), headers: new Headers(headers) }, { secrets: secret, now })).id).toBe('evt_1');
+  const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
+  expect((await verifyWebhook({ ...rest, headers: lists }, { secrets: secret, now })).id).toBe('evt_1');
 });
 
 test.each([
@@ -93,6 +95,7 @@ test.each([
   ['an old delivery', delivery({ at: sentAt - 400 }), 'old_timestamp'],
   ['a delivery of the future', delivery({ at: sentAt + 400 }), 'old_timestamp'],
   ['no headers', { body, headers: {} }, 'missing_headers'],
+  ['an id that came twice', { body, headers: { ...delivery().headers, 'webhook-id': ['evt_1', 'evt_2'] } }, 'missing_headers'],
   ['a body that is not JSON', delivery({ text: '{' }), 'invalid_body'],
 ])('%s is refused', async (_name, request, reason) => {
   await expect(verifyWebhook(request, { secrets: secret, now })).rejects.toMatchObject({ name: 'WebhookVerificationError', reason });
