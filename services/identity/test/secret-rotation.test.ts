@@ -21,13 +21,19 @@ test('keys and client secrets stay valid while the secret of their hashes is rep
     });
   let identity = await startWith(old);
   const created = await identity.operator.createOrganization({ name: 'Rotated' });
-  const client = await identity.operator.createOauthClient({ organizationId: created.organizationId, environment: 'live' });
+  const { organizationId, userId } = created;
+  const client = await identity.operator.createOauthClient({ organizationId, environment: 'live' });
+  // Official clients authenticate with tokens alone.
+  const keyForTokens = await identity.operator.createKey({ organizationId, userId, environment: 'live', scopes: [], admin: false });
   const use = async ({ gateway }: BootedService) => {
     const { results } = await gateway.authenticate({ tokens: [created.liveApiKey, created.testApiKey] });
-    const token = await gateway.issueClientToken({ clientId: client.clientId, clientSecret: client.clientSecret, scope: '' });
-    return [...results.map(({ principal }) => principal?.organizationId), token.expiresIn > 0];
+    const tokens = [
+      await gateway.issueClientToken({ clientId: client.clientId, clientSecret: client.clientSecret, scope: '' }),
+      await gateway.issueToken({ apiKey: keyForTokens.apiKey }),
+    ];
+    return [...results.map(({ principal }) => principal?.organizationId), ...tokens.map(({ expiresIn }) => expiresIn > 0)];
   };
-  const valid = [created.organizationId, created.organizationId, true];
+  const valid = [organizationId, organizationId, true, true];
   const before = await hashesOf();
   expect(await use(identity)).toEqual(valid);
   for (const secrets of [[old, next], [next, old], [next]]) {

@@ -22,8 +22,7 @@ export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses
     const hashes = new Map(tokens.flatMap((token) => keyedHash.accepted(token).map((hash) => [hash, token])));
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
       const token = hashes.get(key.hash) as string;
-      const present = keyedHash(token);
-      if (key.hash !== present) formerHashes.record({ credentialId: key.id, former: key.hash, present });
+      formerHashes.record({ credentialId: key.id, former: key.hash, present: keyedHash(token) });
       verdicts.set(token, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
     }
   }

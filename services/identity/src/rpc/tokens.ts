@@ -15,6 +15,7 @@ export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> 
     const [key] = await keysByHash(deps.store.sql, deps.keyedHash.accepted(apiKey));
     if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
+    deps.formerHashes.record({ credentialId: key.id, former: key.hash, present: deps.keyedHash(apiKey) });
     // The tokens of a replaced key end with it.
     const endsAt = Math.ceil((processClock.now() + (key.endsInMs ?? Number.POSITIVE_INFINITY)) / 1_000);
     return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds, endsAt, provenAt });
@@ -30,9 +31,8 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
     const hashes = deps.keyedHash.accepted(clientSecret).map((hash) => Buffer.from(hash));
     const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => timingSafeEqual(hash, Buffer.from(stored)));
     if (!client || client.revoked || !(isSecret(client.hash) || isSecret(client.previousHash))) throw new ServiceError('invalid_client');
-    const present = deps.keyedHash(clientSecret);
-    if (isSecret(client.hash) && client.hash !== present)
-      deps.formerHashes.record({ credentialId: client.id, former: client.hash, present });
+    if (isSecret(client.hash))
+      deps.formerHashes.record({ credentialId: client.id, former: client.hash, present: deps.keyedHash(clientSecret) });
     const grant = grantTokenScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });

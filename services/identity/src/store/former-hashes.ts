@@ -12,6 +12,7 @@ interface FormerHash {
 
 /** Hashes of credentials under a KEY_HASH_SECRET that is being replaced. They are written again when the credential is used. */
 export interface FormerHashes {
+  /** Ignores a hash that is under the present secret already. */
   record(hash: FormerHash): void;
   /** Writes some of the recorded ones; resolves to how many. */
   flush(): Promise<number>;
@@ -21,7 +22,7 @@ export function createFormerHashes({ logger }: ProcessContext, store: Store): Fo
   const recorded = new Map<string, FormerHash>();
   return {
     record(hash) {
-      if (recorded.size < maxRecorded) recorded.set(hash.former, hash);
+      if (hash.former !== hash.present && recorded.size < maxRecorded) recorded.set(hash.former, hash);
     },
     async flush() {
       const hashes = [...recorded.values().take(maxWritten)];
