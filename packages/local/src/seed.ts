@@ -88,7 +88,7 @@ async function renewCredentials(
   credentials: Credentials,
   report: (line: string) => void,
 ): Promise<Credentials | undefined> {
-  const { organization_id: organizationId, api_keys: keys, oauth } = credentials;
+  const { organization_id: organizationId, api_keys: keys, oauth, portal_login: login } = credentials;
   // Authenticates like a gateway, because only identity knows which keys are valid.
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
@@ -101,7 +101,9 @@ async function renewCredentials(
       report(`The organization ${organizationId} of credentials.json does not exist any more: a new one is made.`);
       return undefined;
     }
-    const userId = (await firstAdministrator(gateway, organizationId))?.id ?? '';
+    const administrators = await listAdministrators(gateway, organizationId);
+    // There always is one: the last active administrator cannot be deactivated.
+    const userId = (ownAdministrator(administrators, login) ?? administrators.at(-1))?.id ?? '';
     const renewed = { ...keys };
     for (const environment of revoked) {
       renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true }, patiently)).apiKey;
@@ -117,15 +119,30 @@ async function renewCredentials(
   }
 }
 
-/** There always is one: the last active administrator cannot be deactivated. The list is newest first. */
-async function firstAdministrator(gateway: Client<'identity'>, organizationId: string) {
-  const { users } = await asAdministrator(organizationId, 'live', '', () =>
-    gateway.listUsers({ role: 'admin', status: 'active' }, patiently),
-  );
-  return users.at(-1);
+interface Administrator {
+  readonly id: string;
+  readonly email: string;
 }
 
-/** Ensures that the administrator can sign in to the portal with the password of credentials.json, which is made once. */
+/** The active administrators, newest first. */
+async function listAdministrators(gateway: Client<'identity'>, organizationId: string): Promise<Administrator[]> {
+  const administrators: Administrator[] = [];
+  let cursor = '';
+  do {
+    const { users, page } = await asAdministrator(organizationId, 'live', '', () =>
+      gateway.listUsers({ role: 'admin', status: 'active', page: { limit: 100, cursor } }, patiently),
+    );
+    administrators.push(...users);
+    cursor = page?.nextCursor ?? '';
+  } while (cursor !== '');
+  return administrators;
+}
+
+/** The administrator that a start made, whose password is in credentials.json. */
+const ownAdministrator = (administrators: readonly Administrator[], login: Credentials['portal_login']) =>
+  administrators.find(({ email }) => email === (login?.email ?? administrator));
+
+/** Ensures that its own administrator can sign in to the portal with the password of credentials.json, which is made once. */
 async function ensureLogin(
   system: SeedableSystem,
   { organization_id: organizationId, portal_login: known }: Credentials,
@@ -134,9 +151,9 @@ async function ensureLogin(
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
   try {
-    const user = await firstAdministrator(gateway, organizationId);
-    if (!user?.email) {
-      report('The administrator of the demonstration has no e-mail address, so there is no login to the portal.');
+    const user = ownAdministrator(await listAdministrators(gateway, organizationId), known);
+    if (!user) {
+      report(`The organization has no active administrator ${known?.email ?? administrator}, so there is no login to the portal.`);
       return undefined;
     }
     const login = { email: user.email, password: known?.password ?? randomBytes(15).toString('base64url') };

@@ -7,15 +7,15 @@ import { type Credentials, readCredentials } from '@agent-service/local/system/s
 import { clientOf } from '@agent-service/local/system/system';
 import { testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { shareWorld, type World } from './world.ts';
+import { furnish, shareWorld, type World } from './world.ts';
 
 let world: World;
 let dataDir: string;
 const lines: string[] = [];
 /** A start of `npm start` with a DATA_DIR of this file's own, which makes an organization of its own. */
-const seedAgain = async (): Promise<Credentials> => {
-  await seed({ ...world.system, dataDir }, (line) => lines.push(line));
-  return readCredentials(join(dataDir, 'credentials.json')) as Credentials;
+const seedAgain = async (folder = dataDir): Promise<Credentials> => {
+  await seed({ ...world.system, dataDir: folder }, (line) => lines.push(line));
+  return readCredentials(join(folder, 'credentials.json')) as Credentials;
 };
 let credentials: Credentials;
 
@@ -106,3 +106,26 @@ test('the only administrator can neither be deactivated nor demoted', async () =
   }
   expect((await world.call(keys.live, { method: 'GET', path: '/v1/users' })).status).toBe(200);
 });
+
+test('a start changes the password of no administrator but its own', async () => {
+  const folder = await testFolder();
+  const { organization_id: organizationId, api_keys: keys, portal_login: login } = await seedAgain(folder);
+  const own = (await read(keys.live, '/v1/me'))['user'] as { id: string };
+  const makeAdministrator = (email: string) =>
+    furnish<{ id: string }>(world.call, keys.live, 'POST', '/v1/users', { name: 'Bob', email, role: 'admin' });
+  const [bob] = await Promise.all(Array.from({ length: 21 }, (_, index) => makeAdministrator(`bob${index}@example.com`)));
+  const userId = bob?.id ?? '';
+  await world.operator.setUserPassword({ organizationId, userId, password: 'correct horse battery' });
+  lines.length = 0;
+  expect([(await seedAgain(folder)).portal_login, lines]).toEqual([login, []]);
+
+  const { apiKey } = await world.operator.createKey({ organizationId, userId, environment: 'live', scopes: [], admin: true });
+  await furnish(world.call, apiKey, 'PATCH', `/v1/users/${own.id}`, { status: 'deactivated' });
+  for (const _ of [1, 2]) expect((await seedAgain(folder)).portal_login).toBeUndefined();
+  expect(lines).toContain('The organization has no active administrator admin@demonstration.example, so there is no login to the portal.');
+  const portal = clientOf(world.system, 'identity', 'portal');
+  const client = { address: '10.7.0.1', countedAddress: '10.7.0.1', userAgent: 'a browser' };
+  const { opened } = await portal.signIn({ email: 'bob0@example.com', password: 'correct horse battery', organizationId, client });
+  portal.close();
+  expect(opened?.session?.organizationId).toBe(organizationId);
+}, 60_000);
