@@ -32,6 +32,7 @@ test.each([
   writeFileSync(notes, 'no certificate');
   const { message, dataDir } = await refusal(build, {
     PORT: 'http',
+    SERVICE_SECRET: 'short',
     REPLICAS: 'gateway=many',
     MODELS_FILE: models,
     TOKEN_TTL_SECONDS: '5',
@@ -43,9 +44,18 @@ test.each([
     WEBHOOKS_ENABLED: 'true',
     WEBHOOK_CA_FILE: templates,
   });
-  expect(message.split('\n')[0]).toBe('Nothing was started: 10 settings are wrong.');
+  expect(message.split('\n')[0]).toBe('Nothing was started: 11 settings are wrong.');
   const files = ['TEMPLATES_DIR', 'GRPC_TLS_CA_FILE', 'GRPC_TLS_KEY_FILE', 'WEBHOOK_CA_FILE'];
-  for (const name of ['PORT', 'REPLICAS', 'MODELS_FILE', 'TOKEN_TTL_SECONDS', 'ANSWER_WAIT_SECONDS', 'LOG_LEVEL', ...files])
+  for (const name of [
+    'PORT',
+    'SERVICE_SECRET',
+    'REPLICAS',
+    'MODELS_FILE',
+    'TOKEN_TTL_SECONDS',
+    'ANSWER_WAIT_SECONDS',
+    'LOG_LEVEL',
+    ...files,
+  ])
     expect([name, message.split(`\n  ${name}: `).length - 1]).toEqual([name, 1]);
   expect(message).toContain('TOKEN_TTL_SECONDS: must be at least 300');
   expect(message).toContain('tiers.Fast.provider');

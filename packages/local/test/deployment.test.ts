@@ -129,13 +129,15 @@ test('the image runs its processes, and makes their compiled code, with the opti
   expect(dockerfile).toContain(`RUN node ${nodeOptions.join(' ')} scripts/build/image.mjs /image`);
 });
 
+const shortSecret = 'SERVICE_SECRET: must be one or more secrets of at least 32 characters';
+
 describe('setup and migrate', () => {
   let database: TestDatabase;
   let folder: string;
   const settingsOf = (name: string) => parseEnv(readFileSync(join(folder, 'config', name, 'settings.env'), 'utf8'));
-  const setup = () =>
+  const setup = (settings: Readonly<Record<string, string>> = {}) =>
     run(process.execPath, [program('setup')], {
-      env: { DATA_DIR: join(folder, 'data'), CONFIG_DIR: join(folder, 'config'), DATABASE_URL: database.url },
+      env: { DATA_DIR: join(folder, 'data'), CONFIG_DIR: join(folder, 'config'), DATABASE_URL: database.url, ...settings },
     });
 
   beforeAll(async () => {
@@ -153,6 +155,10 @@ describe('setup and migrate', () => {
       expect(statSync(join(folder, 'config', name, 'settings.env')).mode & 0o777).toBe(0o600);
     }
     expect(settingsOf('identity')['DATABASE_URL']).not.toBe(settingsOf('migrate')['IDENTITY_DATABASE_OWNER_URL']);
+  });
+
+  test('a secret that the operator’s commands would refuse is refused', async () => {
+    await expect(setup({ SERVICE_SECRET: 'short' })).rejects.toMatchObject({ stderr: expect.stringContaining(shortSecret) });
   });
 
   test('schemas are migrated once, and a repeated setup keeps every secret', async () => {
@@ -284,6 +290,14 @@ describe('prepare, in the pod of a process', () => {
     database.close();
     expect(text).toMatch(/^The schema credits was not migrated, and is tried again for up to 600 s: .+\n$/);
     expect(text).not.toContain('secret');
+  });
+
+  test('refuses a secret that the operator’s commands would refuse', async () => {
+    const running = prepare({ SERVICE_SECRET: 'short' });
+    let text = '';
+    running.stderr.on('data', (chunk) => (text += chunk));
+    expect(await once(running, 'close')).toEqual([1, null]);
+    expect(text).toContain(shortSecret);
   });
 
   test('does not wait where no other can be reached', async () => {

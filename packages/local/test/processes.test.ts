@@ -250,9 +250,10 @@ test('reset removes what is ours, keeps what is not, and is refused while a supe
 
 test('secrets are made once, for every service, and only their owner reads them', async () => {
   const folder = await testFolder();
+  const ownSecret = 'from-the-environment-and-long-enough';
   const first = loadSecrets(folder, ['identity'], {});
-  const second = loadSecrets(folder, ['identity', 'answer-worker'], { SERVICE_SECRET: 'from the environment' });
-  expect(second.settings).toEqual({ ...first.settings, SERVICE_SECRET: 'from the environment' });
+  const second = loadSecrets(folder, ['identity', 'answer-worker'], { SERVICE_SECRET: ownSecret });
+  expect(second.settings).toEqual({ ...first.settings, SERVICE_SECRET: ownSecret });
   expect(second.databasePassword('identity')).toBe(first.databasePassword('identity'));
   expect(readData(folder, 'secrets.json')).toHaveProperty('DATABASE_PASSWORD_ANSWER_WORKER', second.databasePassword('answer-worker'));
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
+import { clientSettings } from '@agent-service/contracts/calls/settings';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { OperatorFault } from '@agent-service/runtime/failures';
 import { runTask } from '@agent-service/runtime/run-process';
@@ -16,7 +17,7 @@ const names = catalogue.map(({ name }) => name) as [string, ...string[]];
 const settings = z.object({
   SERVICE: z.enum(names, `must be one of ${names.join(', ')}`),
   /** The operator's secrets, which the service itself does not get. */
-  SERVICE_SECRET: setting.list(),
+  SERVICE_SECRET: clientSettings.SERVICE_SECRET.unwrap(),
   /** The file that the service's keys are written to; its SETTINGS_FILE. */
   KEYS_FILE: setting.text(),
   /** Set for a service that has a schema, which is waited for. */

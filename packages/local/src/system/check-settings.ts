@@ -9,7 +9,7 @@ import { ownBuild, repositoryRoot } from '../host/environment.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import { childEnvironment } from './environment.ts';
 import { parseReplicas } from './plan.ts';
-import { placeholderSecrets } from './secrets.ts';
+import { checkServiceSecret, placeholderSecrets } from './secrets.ts';
 import { type LocalSettings, readLocalSettings } from './settings.ts';
 import type { CheckedProcess } from './settings-process.ts';
 
@@ -42,6 +42,7 @@ export async function checkSettings({ catalogue, env, build = ownBuild, report }
     }
   };
   const settings = await collect(() => readLocalSettings(env, repositoryRoot));
+  await collect(() => checkServiceSecret(env));
   const replicas = await collect(() => parseReplicas(env['REPLICAS'], names));
   const models = await collect(() => readModels(env['MODELS_FILE'], catalogue));
   for (const fault of await faultsOf(catalogue.flatMap(checkedProcess(env, build)), env)) faults.add(fault);

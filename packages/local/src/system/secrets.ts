@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { clientSettings } from '@agent-service/contracts/calls/settings';
+import { readConfig } from '@agent-service/runtime/config';
 import { z } from 'zod';
 import { readJson, readJsonIfWhole, writeJson } from '../host/files.ts';
 
@@ -36,16 +38,25 @@ const fileOf = (dataDir: string) => join(dataDir, 'secrets.json');
 /** False before the first start with this DATA_DIR. */
 export const hasSecrets = (dataDir: string): boolean => existsSync(fileOf(dataDir));
 
+const serviceSecret = z.object({ SERVICE_SECRET: clientSettings.SERVICE_SECRET });
+
+/** Throws for a secret that the operator's commands would refuse. */
+export function checkServiceSecret(settings: Readonly<Record<string, string | undefined>>): void {
+  readConfig(serviceSecret, settings);
+}
+
 /** The secrets of this DATA_DIR: each is made when it is first needed, and stored. A secret in the environment takes precedence and is not stored. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = fileOf(dataDir);
   const known = readJson(file, secretsSchema, remedy) ?? {};
   const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
   const secrets = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
-  if (missing.length > 0) writeJson(file, secrets);
   const value = (name: string) => secrets[name] as string;
+  const settings = Object.fromEntries(secretNames.map((name) => [name, env[name] || value(name)])) as Record<SecretName, string>;
+  checkServiceSecret(settings);
+  if (missing.length > 0) writeJson(file, secrets);
   return {
-    settings: Object.fromEntries(secretNames.map((name) => [name, env[name] || value(name)])) as Record<SecretName, string>,
+    settings,
     postgresPassword: value('POSTGRES_PASSWORD'),
     redisPassword: value('REDIS_PASSWORD'),
     demonstrationPassword: value('DEMONSTRATION_PASSWORD'),
