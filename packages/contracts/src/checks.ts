@@ -15,6 +15,14 @@ export function checkId(id: string, param: string): string {
   throw new ServiceError('invalid_request', { message: `${param} must have 1 to ${maxIdLength} characters.`, param });
 }
 
+/** A text of this many characters (code points). PostgreSQL stores no NUL character. */
+export function checkText(text: string, param: string, { min = 0, max }: { readonly min?: number; readonly max: number }): string {
+  const { length } = [...text];
+  if (length >= min && length <= max && !text.includes('\0')) return text;
+  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  throw new ServiceError('invalid_request', { message: `${param} must have ${bounds} characters and no NUL.`, param });
+}
+
 /** The tenant that a service or an operator names. */
 export const checkTenant = (tenant: { organizationId: string; environment: string } | null) => ({
   organizationId: checkId(tenant?.organizationId ?? '', 'organization_id'),

@@ -23,7 +23,7 @@ export { createFairLimiter, type FairLimiter } from './calls/fair-limiter.ts';
 export { serve } from './calls/server.ts';
 export { type ClientConfig, certificateFile, clientSettings, openIdConnectSettings, serverSettings } from './calls/settings.ts';
 export { type Client, type ServiceName, serviceNames } from './catalogue.ts';
-export { checkEnvironment, checkId, checkItems, checkTenant } from './checks.ts';
+export { checkEnvironment, checkId, checkItems, checkTenant, checkText } from './checks.ts';
 export {
   changedBefore,
   type ErrorCode,

@@ -1,4 +1,4 @@
-import { type AnswerMessage, type Call, callers, type RpcOf, requirePrincipal, ServiceError } from '@agent-service/contracts';
+import { type AnswerMessage, type Call, callers, checkText, type RpcOf, requirePrincipal, ServiceError } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
 import {
@@ -74,7 +74,7 @@ export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'upd
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId, title }, call) {
     const reader = readerOf(call, agentId);
-    checkText(title, maxTitleLength, 'title');
+    checkText(title, 'title', { max: maxTitleLength });
     return once(store, call, async ({ sql }) => ({
       conversation: toConversation(requireFound(await renameConversation(sql, reader, conversationId, title))),
     }));
@@ -107,7 +107,7 @@ export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedbac
   async handle({ agentId, messageId, score, comment }, call) {
     const reader = readerOf(call, agentId);
     if (score < 1 || score > 5) throw new ServiceError('invalid_request', { message: 'The score must be 1 to 5.', param: 'score' });
-    checkText(comment, maxCommentLength, 'comment');
+    checkText(comment, 'comment', { max: maxCommentLength });
     return once(store, call, async ({ sql }) => {
       const { role, status, conversationId } = requireFound(await findMessage(sql, reader, messageId));
       if (role !== 'assistant') throw new ServiceError('invalid_request', { message: notAnAnswer, param: 'message_id' });
@@ -121,11 +121,6 @@ export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedbac
 function requireFound<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new ServiceError('not_found');
   return row;
-}
-
-function checkText(value: string, max: number, param: string): void {
-  if ([...value].length <= max && !value.includes('\0')) return;
-  throw new ServiceError('invalid_request', { message: `${param} must have at most ${max} characters and no NUL.`, param });
 }
 
 /** A conversation as the contract carries it. */

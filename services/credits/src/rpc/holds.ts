@@ -1,4 +1,14 @@
-import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import {
+  type Call,
+  checkId,
+  checkItems,
+  checkTenant,
+  checkText,
+  type ErrorCode,
+  type RpcOf,
+  ServiceError,
+  services,
+} from '@agent-service/contracts';
 import { firstCharacters } from '@agent-service/contracts/strings';
 import { lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
@@ -62,12 +72,12 @@ function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
     amount: item.amount ?? chargeOf(price, { input: inputTokens, output: outputTokens }),
     usage: {
       agentId: checkId(item.agentId, 'agent_id'),
-      agentName: checkText(item.agentName, 'agent_name'),
+      agentName: checkText(item.agentName, 'agent_name', { max: maxTextLength }),
       conversationId: checkId(item.conversationId, 'conversation_id'),
       tier: item.tier,
       inputTokens,
       outputTokens,
-      querySummary: checkText(firstCharacters(item.querySummary, maxSummaryLength), 'query_summary'),
+      querySummary: checkText(firstCharacters(item.querySummary, maxSummaryLength), 'query_summary', { max: maxTextLength }),
     },
   };
 }
@@ -75,11 +85,6 @@ function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
 function checkCount(count: number, param: string): number {
   if (count >= 0) return count;
   throw new ServiceError('invalid_request', { message: `${param} must not be negative.`, param });
-}
-
-function checkText(text: string, param: string): string {
-  if (text.length <= maxTextLength && !text.includes('\0')) return text;
-  throw new ServiceError('invalid_request', { message: `${param} must have at most ${maxTextLength} characters and no NUL.`, param });
 }
 
 export const release = ({ queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ServiceError, type Tenant } from '@agent-service/contracts';
+import { checkText, type Tenant } from '@agent-service/contracts';
 import type { Cipher } from '@agent-service/store';
 import { LRUCache } from 'lru-cache';
 import { secretContext } from '../store/sealed-columns.ts';
@@ -11,12 +11,7 @@ const cachedSecrets = 10_000;
 /** A random secret in the form of the Standard Webhooks. */
 export const makeSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`;
 
-export function checkSecret(secret: string): string {
-  const length = [...secret].length;
-  if (length >= minSecretLength && length <= maxSecretLength && !secret.includes('\0')) return secret;
-  const message = `secret must have ${minSecretLength} to ${maxSecretLength} characters and no NUL.`;
-  throw new ServiceError('invalid_request', { param: 'secret', message });
-}
+export const checkSecret = (secret: string): string => checkText(secret, 'secret', { min: minSecretLength, max: maxSecretLength });
 
 export const sealSecret = (cipher: Cipher, tenant: Tenant, webhookId: string, secret: string): string =>
   cipher.encrypt(secret, secretContext(tenant, webhookId));

@@ -1,4 +1,14 @@
-import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import {
+  callers,
+  callersAndOperators,
+  checkText,
+  eventTypes,
+  isEventType,
+  newId,
+  type RpcOf,
+  ServiceError,
+  tenantOf,
+} from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
@@ -31,7 +41,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
     const fields = {
       url: request.url,
       events: checkEvents(request.events),
-      description: checkDescription(request.description),
+      description: checkText(request.description, 'description', { max: maxDescriptionLength }),
       active: request.active,
     };
     const sealedSecret = sealSecret(cipher, tenant, id, request.secret === undefined ? makeSecret() : checkSecret(request.secret));
@@ -58,7 +68,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
     const changes: WebhookChanges = {
       ...(url !== undefined && { url }),
       ...(events && { events: checkEvents(events.values) }),
-      ...(description !== undefined && { description: checkDescription(description) }),
+      ...(description !== undefined && { description: checkText(description, 'description', { max: maxDescriptionLength }) }),
       ...(active !== undefined && { active }),
     };
     const response = await once(deps.store, call, async ({ em, sql }) => {
@@ -160,10 +170,4 @@ function checkEvents(events: readonly string[]): string[] {
   const unknown = events.findIndex((type) => !isEventType(type));
   if (unknown >= 0) throw invalid(`events[${unknown}]`, `must be one of ${eventTypes.join(', ')}`);
   return [...new Set(events)];
-}
-
-function checkDescription(description: string): string {
-  if ([...description].length > maxDescriptionLength || description.includes('\0'))
-    throw invalid('description', `must have at most ${maxDescriptionLength} characters and no NUL`);
-  return description;
 }
