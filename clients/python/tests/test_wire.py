@@ -468,6 +468,25 @@ def test_a_silent_token_endpoint_holds_a_request_no_longer_than_its_time_limit(c
     assert limits == [1.5, 20, pytest.approx(2, abs=0.1), 1.5]
 
 
+def test_tasks_that_wait_for_the_token_of_another_one_end_with_their_own_time_limit() -> None:
+    sent: list[str] = []
+
+    async def be_silent(request: httpx.Request) -> httpx.Response:
+        sent.append(request.url.path)
+        await asyncio.sleep(request.extensions["timeout"]["read"])
+        raise httpx.ReadTimeout("", request=request)
+
+    async def use() -> None:
+        settings, transport = Settings(timeout=0.2, max_retries=0), httpx.MockTransport(be_silent)
+        async with AsyncAgentService("http://service", api_key="k", settings=settings, transport=transport) as service:
+            outcomes = await asyncio.gather(*(service.get_self() for _ in range(10)), return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [TimeLimitError] * 10
+
+    asyncio.run(use())
+    # The next task may get its turn at the moment in which the limits of all others end.
+    assert len(sent) <= 2
+
+
 def test_requests_go_on_with_the_valid_token_while_another_one_renews_it(clock: list[float]) -> None:
     issued = httpx.Response(200, json={"data": {"access_token": "first", "expires_in": 3_600}})
     is_renewing, may_answer, tokens = threading.Event(), threading.Event(), [issued]

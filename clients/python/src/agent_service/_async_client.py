@@ -11,7 +11,7 @@ import httpx
 from pydantic import BaseModel
 
 from ._auth import Credential, bearer, checked_url
-from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error, to_connection_error
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
 from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
@@ -192,17 +192,25 @@ class AsyncAgentService(AsyncOperations):
         # While one task renews a token that is still valid, the others use it.
         if self._renewing.locked() and (valid := self._credential.valid()) is not None:
             return valid
-        async with self._renewing:
-            token = self._credential.current()
-            if token is not None:
-                return token
-            try:
-                await self._renew(limit)
-            except AgentServiceError:
-                if (token := self._credential.postpone_renewal()) is None:
-                    raise
-                return token
-            return self._credential.current() or ""
+        try:
+            await asyncio.wait_for(self._renewing.acquire(), limit)
+        except asyncio.TimeoutError as error:
+            raise TimeLimitError("No token arrived within the time limit.") from error
+        try:
+            return await self._current_token(limit)
+        finally:
+            self._renewing.release()
+
+    async def _current_token(self, limit: float) -> str:
+        if (token := self._credential.current()) is not None:
+            return token
+        try:
+            await self._renew(limit)
+        except AgentServiceError:
+            if (token := self._credential.postpone_renewal()) is None:
+                raise
+            return token
+        return self._credential.current() or ""
 
     async def _renew(self, limit: float) -> None:
         requested_at = time.monotonic()
