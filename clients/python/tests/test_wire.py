@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import json
 import runpy
 import threading
@@ -383,6 +384,36 @@ def test_fields_of_later_versions_are_sent_and_kept() -> None:
         changed = service.update_agent("agt_1", models.UpdateAgentRequest.model_validate({"name": "x", "later": [1]}))
     assert sent == [{"name": "x", "later": [1]}]
     assert changed.data.model_extra == {"later": {"nested": 1}}
+
+
+def refused_then_missing(status: int, code: str) -> Script:
+    answers = itertools.cycle([(status, {"type": "internal", "code": code}), (404, {"type": "not_found", "code": "not_found"})])
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        answer_status, error = next(answers)
+        return httpx.Response(answer_status, json={"error": error})
+
+    return answer
+
+
+@pytest.mark.parametrize("code", ["unavailable", "deadline_exceeded", "internal"])
+def test_what_a_deletion_that_may_have_taken_place_does_not_find_is_deleted(code: str) -> None:
+    answer = refused_then_missing(503, code)
+    with connect(answer, max_retries=1) as service:
+        service.delete_agent("agt_1")
+
+    async def use() -> None:
+        settings, transport = Settings(max_retries=1), httpx.MockTransport(answer)
+        async with AsyncAgentService("http://service", token="token", settings=settings, transport=transport) as service:
+            await service.delete_agent("agt_1")
+
+    asyncio.run(use())
+
+
+def test_what_a_deletion_after_a_refusal_does_not_find_is_an_error() -> None:
+    with connect(refused_then_missing(429, "rate_limited"), max_retries=1) as service, pytest.raises(ApiError) as missing:
+        service.delete_agent("agt_1")
+    assert missing.value.status == 404
 
 
 @pytest.mark.parametrize(

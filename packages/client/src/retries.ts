@@ -11,7 +11,9 @@ export interface RetryOptions {
 
 export const defaultMaxRetryWaitMs = 60_000;
 
-/** Refusals that pass by themselves, and change nothing. */
+/** Failures within the service: the answer of one of its parts may have been lost after the effect. */
+const unclearCodes = new Set(['unavailable', 'deadline_exceeded', 'internal']);
+/** Errors that pass by themselves. The ones that are not unclear change nothing. */
 const passingCodes = new Set([
   'rate_limited',
   'too_many_waiting',
@@ -48,7 +50,7 @@ export const createAttempts =
         signal?.throwIfAborted();
         const waitMs = retryPauseMs(cause, attempt, { isRepeatable, maxRetryWaitMs });
         if (waitMs === undefined) throw cause;
-        isOutcomeUnknown ||= cause instanceof ConnectionError || isOfProxy(cause);
+        isOutcomeUnknown ||= cause instanceof ConnectionError || isUnclear(cause);
         onRetry?.({ attempt: attempt + 1, waitMs, error: cause as Error });
         await sleep(waitMs, signal);
       }
@@ -56,8 +58,9 @@ export const createAttempts =
     return await once().catch((cause: unknown) => (isDelete && isOutcomeUnknown && isMissing(cause) ? deleted : Promise.reject(cause)));
   };
 
-/** An answer of a proxy, which does not say if the request had its effect. One that limits requests did not pass it on. */
-const isOfProxy = (cause: unknown) => cause instanceof ApiError && cause.type === 'unknown' && cause.status !== 429;
+/** An answer that does not say if the request had its effect, as those of proxies do not. One that limits requests did not pass it on. */
+const isUnclear = (cause: unknown) =>
+  cause instanceof ApiError && (cause.type === 'unknown' ? cause.status !== 429 : unclearCodes.has(cause.code));
 
 /** The attempt before, whose answer was lost, has deleted what is missing. */
 const isMissing = (cause: unknown) => cause instanceof ApiError && cause.status === 404;

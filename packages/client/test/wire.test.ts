@@ -153,6 +153,22 @@ test('sendMessage waits no longer than it may in all, and its error names the me
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('msg_1') });
 });
 
+test.each([
+  { status: 503, code: 'unavailable' },
+  { status: 503, code: 'deadline_exceeded' },
+  { status: 500, code: 'internal' },
+  { status: 429, code: 'rate_limited', isRefusal: true },
+])('what a DELETE after a $status $code does not find is deleted, but for a refusal', async ({ status, code, isRefusal }) => {
+  const { url, sent } = await serve((_sent, response) => {
+    const [answerStatus, answerCode] = sent.length === 1 ? [status, code] : [404, 'not_found'];
+    response.writeHead(answerStatus).end(JSON.stringify({ error: { type: 'internal', code: answerCode } }));
+  });
+  const path = { agent_id: 'agt_1' };
+  const deletion = connect(url, { maxRetries: 1 }).request('delete', '/v1/agents/{agent_id}', { path });
+  expect(await deletion.catch((cause) => cause)).toMatchObject({ status: isRefusal ? 404 : 204 });
+  expect(sent).toHaveLength(2);
+});
+
 /** A service whose answer is there at the third read. */
 function thirdRead(): Script {
   let reads = 0;

@@ -101,7 +101,9 @@ def _seconds(text: str | None) -> float | None:
         return None
 
 
-#: Refusals that pass by themselves, and change nothing.
+#: Failures within the service: the answer of one of its parts may have been lost after the effect.
+_UNCLEAR_CODES = {"unavailable", "deadline_exceeded", "internal"}
+#: Errors that pass by themselves. The ones that are not unclear change nothing.
 _PASSING_CODES = {
     "rate_limited",
     "too_many_waiting",
@@ -123,3 +125,11 @@ def may_pass(error: Exception) -> bool:
     if error.type == "unknown":
         return error.status in _PASSING_STATUSES
     return error.code in _PASSING_CODES or error.code == "internal"
+
+
+def may_have_had_its_effect(error: Exception) -> bool:
+    """True for a lost answer, and for one that does not say if the request had its effect, as those of proxies do not."""
+    if isinstance(error, ApiError):
+        # A proxy that limits requests did not pass it on.
+        return error.status != 429 if error.type == "unknown" else error.code in _UNCLEAR_CODES
+    return isinstance(error, ConnectionFailedError)

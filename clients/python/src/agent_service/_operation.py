@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, RootModel, ValidationError
 
-from ._errors import ApiError, ConnectionFailedError, may_pass, to_api_error
+from ._errors import ApiError, may_have_had_its_effect, may_pass, to_api_error
 
 #: A body as a mapping, for those who do not want the models.
 Body = Mapping[str, Any]
@@ -113,9 +113,7 @@ class Attempts:
     def pause_after(self, error: Exception) -> float:
         """Seconds; raises the error where another attempt would not help. Their random part keeps clients apart."""
         self.failures += 1
-        # The answer of a proxy does not say if the request had its effect.
-        is_of_proxy = isinstance(error, ApiError) and error.type == "unknown" and error.status != 429
-        self.is_outcome_unknown = self.is_outcome_unknown or is_of_proxy or isinstance(error, ConnectionFailedError)
+        self.is_outcome_unknown = self.is_outcome_unknown or may_have_had_its_effect(error)
         retry_after = (error.retry_after or 0.0) if isinstance(error, ApiError) else 0.0
         if self.failures > self.max_retries or not may_pass(error) or retry_after > self.max_wait:
             raise error
