@@ -136,6 +136,8 @@ def test_a_failed_answer_raises_its_error(service: AgentService, agent_id: str) 
 
 def test_answers_are_waited_for_and_read_later(service: AgentService, agent_id: str) -> None:
     assert service.ask(agent_id, "very slow").status == "completed"
+    with AgentService(URL, oauth=(CLIENT_ID, CLIENT_SECRET), scopes=("agents:chat",)) as sender:
+        assert sender.ask(agent_id, "very slow").status == "completed"
     started = service.start_answer(agent_id, "later", options=CallOptions(idempotency_key=str(uuid.uuid4())))
     assert service.wait_for_answer(agent_id, started.id, timeout=30).status == "completed"
 

@@ -244,6 +244,37 @@ def test_an_answer_is_waited_for_with_the_options_of_the_call_in_requests_that_e
     assert sent == [("wait=5", "mine", 10)] * 2
 
 
+def test_an_answer_is_waited_for_with_the_message_itself_where_the_credential_reads_none() -> None:
+    sent: list[tuple[str, str | None, bytes]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append((request.method, request.headers.get("idempotency-key"), request.content))
+        if request.method == "GET":
+            return httpx.Response(403, json={"error": {"type": "permission", "code": "insufficient_scope"}})
+        if [method for method, *_ in sent].count("POST") < 3:
+            return httpx.Response(504, json=RUNNING)
+        return httpx.Response(200, json={"data": MESSAGE})
+
+    def sent_once() -> list[str]:
+        methods, keys, bodies = zip(*sent, strict=True)
+        assert len({*keys} - {None}) == 1
+        assert len({*bodies} - {b""}) == 1
+        sent.clear()
+        return list(methods)
+
+    with connect(answer) as service:
+        assert service.ask("agt_1", "x").status == "completed"
+    assert sent_once() == ["POST", "GET", "POST", "GET", "POST"]
+
+    async def use() -> None:
+        async with connect_async(answer) as service:
+            assert (await service.ask("agt_1", "x", options=CallOptions(idempotency_key="mine"))).status == "completed"
+
+    asyncio.run(use())
+    assert sent[0][1] == "mine"
+    assert sent_once() == ["POST", "GET", "POST", "GET", "POST"]
+
+
 STARTED = b'id: 1\nevent: started\ndata: {"message_id": "m", "conversation_id": "c", "attempt": 1}\n\n'
 
 

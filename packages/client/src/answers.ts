@@ -1,4 +1,4 @@
-import { type Client, fillPath, type RawRequest, requestHeaders } from './client.ts';
+import { type Client, fillPath, newIdempotencyKey, type RawRequest, requestHeaders } from './client.ts';
 import { ApiError, ConnectionError, isApiError, TimeoutError, toApiError, toConnectionError } from './errors.ts';
 import { readEvents, type ServerSentEvent } from './events.ts';
 import type { Message, paths, ReadMessage } from './gen/api.ts';
@@ -199,13 +199,18 @@ const lastReadMs = 2_000;
 
 /** Waits until an answer has ended. A failed or cancelled one throws. */
 export async function waitForAnswer(client: Client, agentId: string, messageId: string, options: WaitOptions = {}): Promise<ReadMessage> {
-  const { waitMs, ...call } = options;
-  if (waitMs === undefined) return await readUntilEnded(client, { agentId, messageId, waitMs: Number.POSITIVE_INFINITY }, call);
-  const limit = timeLimit(waitMs + lastReadMs, call.signal);
+  const { waitMs = Number.POSITIVE_INFINITY, ...call } = options;
+  const wait = async (limited: CallOptions) => await readUntilEnded(client, { agentId, messageId, waitMs }, limited);
+  return await endAfter(waitMs + lastReadMs, call, wait, () => notEnded(messageId, waitMs));
+}
+
+/** Waits no longer than the limit, also where the service is silent. */
+async function endAfter<T>(limitMs: number, call: CallOptions, wait: (limited: CallOptions) => Promise<T>, late: () => Error): Promise<T> {
+  const limit = timeLimit(limitMs, call.signal);
   try {
-    return await readUntilEnded(client, { agentId, messageId, waitMs }, { ...call, signal: limit.signal });
+    return await wait({ ...call, signal: limit.signal });
   } catch (cause) {
-    throw limit.signal.aborted && !call.signal?.aborted ? notEnded(messageId, waitMs) : cause;
+    throw limit.signal.aborted && !call.signal?.aborted ? late() : cause;
   } finally {
     limit.release();
   }
@@ -237,9 +242,13 @@ async function readUntilEnded(
     if (data.status === 'completed') return data;
     if (data.status === 'failed' || data.status === 'cancelled') throw endedError(data);
     if (performance.now() >= endsAt) throw notEnded(messageId, waitMs);
-    // A service that does not wait must not be asked without a pause.
-    if (performance.now() - askedAt < 500) await sleep(500, call.signal);
+    await pauseAfter(askedAt, call.signal);
   }
+}
+
+/** A service that does not wait must not be asked without a pause. */
+async function pauseAfter(askedAt: number, signal: AbortSignal | undefined): Promise<void> {
+  if (performance.now() - askedAt < 500) await sleep(500, signal);
 }
 
 const notEnded = (messageId: string, waitMs: number) => new TimeoutError(`The answer ${messageId} has not ended within ${waitMs} ms.`);
@@ -260,22 +269,53 @@ function endedError({ status, content, id, error }: ReadMessage): ApiError {
   });
 }
 
-/** Sends a message and returns its answer, however long that takes unless `waitMs` is given: where the service ends its wait, this goes on waiting. */
+/**
+ * Sends a message and returns its answer, however long that takes unless `waitMs` is given: where the service ends its wait, this goes on waiting, also
+ * with a credential that may send messages and read none.
+ */
 export async function sendMessage(client: Client, agentId: string, message: NewMessage, options: WaitOptions = {}): Promise<Message> {
-  const { waitMs, ...call } = options;
-  if (waitMs !== undefined) {
-    // The service itself would wait longer than that.
-    const endsAt = performance.now() + waitMs;
-    const limit = timeLimit(waitMs + lastReadMs, call.signal);
-    const { id } = await startAnswer(client, agentId, message, { ...call, signal: limit.signal }).finally(limit.release);
-    return await waitForAnswer(client, agentId, id, { ...call, waitMs: Math.max(0, endsAt - performance.now()) });
+  const { waitMs, ...rest } = options;
+  const call = { ...rest, idempotencyKey: rest.idempotencyKey ?? newIdempotencyKey() };
+  if (waitMs === undefined) return await sendUntilEnded(client, agentId, message, call);
+  // The service itself would wait longer than that.
+  const endsAt = performance.now() + waitMs;
+  const limit = timeLimit(waitMs + lastReadMs, call.signal);
+  const { id } = await startAnswer(client, agentId, message, { ...call, signal: limit.signal }).finally(limit.release);
+  const leftMs = () => Math.max(0, endsAt - performance.now());
+  const answer = await readUnlessForbidden(client, agentId, id, { ...call, waitMs: leftMs() });
+  if (answer) return answer;
+  const wait = async (limited: CallOptions) => await sendUntilEnded(client, agentId, message, limited);
+  return await endAfter(leftMs(), call, wait, () => notEnded(id, waitMs));
+}
+
+/**
+ * Sends a message until its answer has ended. Under one key the service attaches each repetition to the answer of the first one. A failed answer frees its
+ * key, so that reading comes first.
+ */
+async function sendUntilEnded(client: Client, agentId: string, message: NewMessage, call: CallOptions): Promise<Message> {
+  for (;;) {
+    const askedAt = performance.now();
+    try {
+      return (await client.post('/v1/agents/{agent_id}/messages', { ...call, path: { agent_id: agentId }, body: message })).data;
+    } catch (cause) {
+      const messageId = runningMessageId(cause);
+      if (messageId === undefined) throw cause;
+      const answer = await readUnlessForbidden(client, agentId, messageId, call);
+      if (answer) return answer;
+    }
+    await pauseAfter(askedAt, call.signal);
   }
-  try {
-    return (await client.post('/v1/agents/{agent_id}/messages', { ...call, path: { agent_id: agentId }, body: message })).data;
-  } catch (cause) {
-    const messageId =
-      isApiError(cause, 'answer_timeout') && cause.details['status'] === 'running' ? cause.details['message_id'] : undefined;
-    if (typeof messageId !== 'string') throw cause;
-    return await waitForAnswer(client, agentId, messageId, options);
-  }
+}
+
+/** The message whose answer goes on, where the service has ended its wait. */
+function runningMessageId(cause: unknown): string | undefined {
+  const messageId = isApiError(cause, 'answer_timeout') && cause.details['status'] === 'running' ? cause.details['message_id'] : undefined;
+  return typeof messageId === 'string' ? messageId : undefined;
+}
+
+/** Waits for an answer; undefined where the credential may not read it, as an end user's. */
+async function readUnlessForbidden(...read: Parameters<typeof waitForAnswer>): Promise<ReadMessage | undefined> {
+  return await waitForAnswer(...read).catch((cause: unknown) =>
+    isApiError(cause) && cause.status === 403 ? undefined : Promise.reject(cause),
+  );
 }

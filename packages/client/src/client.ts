@@ -192,7 +192,7 @@ function noticeDeprecation(operation: string, headers: Headers, notify: ClientOp
 const keyBytes = 18;
 
 /** Random, and safe in a header. `crypto.randomUUID` exists only in pages with HTTPS. */
-function newIdempotencyKey(): string {
+export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(keyBytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

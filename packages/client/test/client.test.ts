@@ -329,6 +329,16 @@ describe('answers', () => {
     expect([answer.status, answer.content, timesAsked(message)]).toEqual(['completed', answerText, 1]);
   });
 
+  test.each([{}, { waitMs: 30_000 }])('an answer is waited for by a credential that reads none, and charged once: %j', async (options) => {
+    const { client_id: id, client_secret: secret } = world.credentials.oauth;
+    const own = world.connect({ auth: clientCredentials(id, secret, ['agents:chat']) });
+    const message = `very slow ${randomUUID()}`;
+    const before = await spent();
+    const answer = await sendMessage(own, agentId, { message }, options);
+    expect([answer.status, answer.content]).toEqual(['completed', answerText]);
+    expect([timesAsked(message), (await spent()) - before]).toEqual([1, 1]);
+  });
+
   test('an answer is started, and read later', async () => {
     const started = await startAnswer(client, agentId, { message: `later ${randomUUID()}` });
     expect(['queued', 'running', 'completed']).toContain(started.status);

@@ -153,6 +153,24 @@ test('sendMessage waits no longer than it may in all, and its error names the me
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('msg_1') });
 });
 
+/** A service whose answer is never there, to a credential that may only send messages. */
+const unread: Script = ({ method, headers }, response) => {
+  const isAsync = headers['prefer'] === 'respond-async';
+  const error = { type: 'provider', code: 'answer_timeout', message: '', param: null, details: { message_id: 'msg_1', status: 'running' } };
+  if (method === 'GET') response.writeHead(403).end('{"error":{"type":"permission","code":"insufficient_scope"}}');
+  else response.writeHead(isAsync ? 202 : 504).end(JSON.stringify(isAsync ? { data: { id: 'msg_1', status: 'running' } } : { error }));
+};
+
+test('a credential that reads no answer waits for one by sending the message again under its key, as long as it may', async () => {
+  const { url, sent } = await serve(unread);
+  const waiting = sendMessage(connect(url), 'agt_1', { message: 'x' }, { waitMs: 1_200 });
+  await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('msg_1') });
+  const messages = sent.filter(({ method }) => method === 'POST');
+  expect(new Set(messages.map(({ headers, body }) => `${headers['idempotency-key']} ${body}`)).size).toBe(1);
+  // A service that does not wait is asked with pauses.
+  expect([messages.length > 1, messages.length < 5]).toEqual([true, true]);
+});
+
 test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },

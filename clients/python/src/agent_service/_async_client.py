@@ -14,10 +14,10 @@ from ._auth import Credential, bearer, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
-from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer
+from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer, with_key
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
-from ._waiting import AnswerWait, answer_ended, running_message_id
+from ._waiting import AnswerWait, answer_ended, pause_after, running_message_id
 
 Page = TypeVar("Page", bound=BaseModel)
 
@@ -71,15 +71,24 @@ class AsyncAgentService(AsyncOperations):
     async def ask(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
     ) -> models.Message | models.ReadMessage:
-        """Sends a message and returns its answer, however long that takes."""
+        """Sends a message and returns its answer, however long that takes, also with a credential that may read none."""
         body = {"message": message} if isinstance(message, str) else message
-        try:
-            return (await self.send_message(agent_id, body, options=options)).data
-        except ApiError as error:
-            message_id = running_message_id(error)
-            if message_id is None:
-                raise
-        return await self.wait_for_answer(agent_id, message_id, options=options)
+        given = with_key(options or CallOptions())
+        while True:
+            asked_at = time.monotonic()
+            try:
+                return (await self.send_message(agent_id, body, options=given)).data
+            except ApiError as error:
+                message_id = running_message_id(error)
+                if message_id is None:
+                    raise
+            # A failed answer frees its key, so that reading comes before sending the message again.
+            try:
+                return await self.wait_for_answer(agent_id, message_id, options=given)
+            except ApiError as error:
+                if error.status != 403:
+                    raise
+            await asyncio.sleep(pause_after(asked_at))
 
     async def start_answer(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None

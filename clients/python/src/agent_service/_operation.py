@@ -4,7 +4,7 @@ import json
 import random
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -31,6 +31,16 @@ class CallOptions:
     max_retries: int | None = None
 
 
+def with_key(options: CallOptions) -> CallOptions:
+    """The options with one Idempotency-Key for several calls."""
+    return replace(options, idempotency_key=key_of(options))
+
+
+def key_of(options: CallOptions) -> str:
+    """The caller's Idempotency-Key, or one made at random."""
+    return options.idempotency_key or secrets.token_hex(18)
+
+
 @dataclass(frozen=True)
 class Operation(Generic[Result]):
     method: str
@@ -44,7 +54,7 @@ class Operation(Generic[Result]):
         """The parts of the request. The same for every attempt, with one Idempotency-Key."""
         headers = {"accept": "application/json"}
         if self.method in ("POST", "PUT", "PATCH"):
-            headers["idempotency-key"] = options.idempotency_key or secrets.token_hex(18)
+            headers["idempotency-key"] = key_of(options)
         if self.body is not None:
             headers["content-type"] = "application/json"
         headers.update({name.lower(): value for name, value in options.headers.items()})

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ._errors import ApiError, ConnectionFailedError, to_api_error
 from ._generated import models
-from ._operation import Body, CallOptions, body_text, segment
+from ._operation import Body, CallOptions, body_text, key_of, segment
 
 _MAX_BUFFERED = 16 * 1024 * 1024
 
@@ -85,7 +84,7 @@ class StreamPosition:
         body = {"message": message} if isinstance(message, str) else message
         self.path = f"/v1/agents/{segment(agent_id)}/messages/stream"
         self.content_to_send = body_text(body)
-        self.key = options.idempotency_key or secrets.token_hex(18)
+        self.key = key_of(options)
         self.extra = {name.lower(): value for name, value in options.headers.items()}
         self.last_event_id = ""
         #: The answer itself has failed, and the same message would be a new one.

@@ -23,6 +23,11 @@ def running_message_id(error: ApiError) -> str | None:
     return message_id if isinstance(message_id, str) else None
 
 
+def pause_after(asked_at: float) -> float:
+    """Seconds until the next request: a service that does not wait must not be asked without a pause."""
+    return 0.5 if time.monotonic() - asked_at < 0.5 else 0.0
+
+
 class AnswerWait:
     """The reads of one message until its answer has ended, and the pauses between them."""
 
@@ -53,11 +58,11 @@ class AnswerWait:
         raise (self._not_ended() if isinstance(error, TimeLimitError) else error) from error
 
     def pause(self) -> float:
-        """Seconds until the next read after one that succeeded: a service that does not wait must not be asked without a pause."""
+        """Seconds until the next read after one that succeeded."""
         self._attempts = self._begin()
         if self._left() <= 0:
             raise self._not_ended()
-        return 0.5 if time.monotonic() - self._asked_at < 0.5 else 0.0
+        return pause_after(self._asked_at)
 
     def _left(self) -> float:
         return self._ends_at - time.monotonic()
