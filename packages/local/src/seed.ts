@@ -157,7 +157,10 @@ async function ensureLogin(
       return undefined;
     }
     const login = { email: user.email, password: known?.password ?? randomBytes(15).toString('base64url') };
-    const { changed } = await operator.setUserPassword({ organizationId, userId: user.id, password: login.password }, patiently);
+    const { changed } = await operator.setUserPassword(
+      { organizationId, userId: user.id, password: login.password, unlessSame: true },
+      patiently,
+    );
     if (changed && known) report("The administrator's password was changed: the one of credentials.json is valid again.");
     return login;
   } finally {

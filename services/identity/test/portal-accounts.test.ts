@@ -190,6 +190,16 @@ describe('an invitation', () => {
   });
 });
 
+test('a password that the operator sets ends the sessions of its user, also where it is the present one', async () => {
+  const { email, ...user } = await world.makeOrganization();
+  const { operator } = world.service;
+  const sessionToken = await world.signIn(email);
+  expect(await operator.setUserPassword({ ...user, password, unlessSame: true })).toEqual({ changed: false });
+  expect(await outcomeOf(world.portal.resumeSession({ sessionToken }))).toBe('ok');
+  expect(await operator.setUserPassword({ ...user, password })).toEqual({ changed: true });
+  expect(await outcomeOf(world.portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+});
+
 test('links that an administrator made end with the rights of the administrator, and a reset with a change of the password', async () => {
   const { portal, service } = world;
   const first = await world.makeOrganization();

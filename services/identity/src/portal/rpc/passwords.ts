@@ -96,17 +96,16 @@ export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePas
   },
 });
 
-/** Repeated with the same password it changes nothing, so that a start can ensure the password of a demonstration. */
+/** Ends every session of the user. With `unlessSame`, by which a start ensures the password of a demonstration, the present password changes nothing. */
 export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserPassword'> => ({
   allow: operators,
-  async handle({ organizationId, userId, password, removeTwoFactor: removesTwoFactor }, call) {
+  async handle({ organizationId, userId, password, removeTwoFactor: removesTwoFactor, unlessSame }, call) {
     const user = await requirePerson(deps, organizationId, userId);
     if (user.email === '')
       throw new ServiceError('invalid_request', { message: 'The user needs an e-mail address to sign in.', param: 'email' });
     checkPassword(password, user.email, 'password');
     const input = { email: user.email, password, lane: 'operator', signal: call.signal };
-    const isSame = (await deps.passwords.matching(input, [user])).length > 0;
-    if (isSame && !removesTwoFactor) return { changed: false };
+    if (unlessSame && (await deps.passwords.matching(input, [user])).length > 0) return { changed: false };
     const hash = await deps.passwords.hash(input);
     const ended = await deps.store.transaction(
       async (transaction) => {
