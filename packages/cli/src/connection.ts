@@ -20,7 +20,8 @@ export interface Connection {
 /** The calls that every service with an outbox serves. */
 export type OutboxClient = Pick<Client<'identity'>, 'listDeadLetters' | 'retryDeadLetters'>;
 
-const schema = z.object({
+/** The settings of the commands. */
+export const connectionSettings = z.object({
   ...clientSettings,
   IDENTITY_ADDRESS: z.string(),
   CREDITS_ADDRESS: z.string().optional(),
@@ -30,12 +31,12 @@ const schema = z.object({
   WEBHOOKS_ENABLED: setting.flag(true),
   PORTAL_URL: z.string().optional(),
 });
-type Config = ClientConfig & z.output<typeof schema>;
+type Config = ClientConfig & z.output<typeof connectionSettings>;
 
 /** In a container the settings say where the services are; in a checkout the running local system does. */
 export function connect(env: NodeJS.ProcessEnv): Connection {
   const local = env.IDENTITY_ADDRESS ? {} : localSettings(resolve(env.DATA_DIR || '.data'));
-  const config: Config = readConfig(schema, { ...local, ...env });
+  const config: Config = readConfig(connectionSettings, { ...local, ...env });
   const open: { close(): void }[] = [];
   const client = <Name extends 'identity' | 'credits' | 'agents' | 'webhooks'>(name: Name, address: string | undefined): Client<Name> => {
     if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);

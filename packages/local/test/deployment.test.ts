@@ -19,6 +19,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { parse } from 'yaml';
+import { connectionSettings } from '../../cli/src/connection.ts';
 import { repositoryRoot } from '../src/host/environment.ts';
 import { catalogue } from '../src/system/catalogue.ts';
 import { namesFor } from '../src/system/environment.ts';
@@ -97,6 +98,13 @@ describe('docker-compose.yml', () => {
     expect(missing).toEqual([]);
     const mounted = Object.values(services).flatMap(({ volumes: mounts = [] }) => mounts.map((mount) => mount.split(':')[0]));
     expect(Object.keys(volumes).filter((name) => !mounted.includes(name))).toEqual([]);
+  });
+
+  test('gives the operator’s commands the settings that they share with services', () => {
+    const namesOf = (name: string) => Object.keys(services[name]?.environment ?? {});
+    const shared = Object.keys(services).flatMap(namesOf);
+    const missing = Object.keys(connectionSettings.shape).filter((name) => shared.includes(name) && !namesOf('admin').includes(name));
+    expect(missing).toEqual([]);
   });
 
   test('mounts the authorities of receivers where the dispatcher looks for them, if any are named', () => {
