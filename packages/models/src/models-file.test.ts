@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { costEstimate, DEFAULT_PRICES } from './models-file.ts';
+import { costEstimate, defaultPrices } from './models-file.ts';
 
 test('the estimate is the range of the tier in words', () => {
-  expect(Object.values(DEFAULT_PRICES).map(costEstimate)).toEqual([
+  expect(Object.values(defaultPrices).map(costEstimate)).toEqual([
     '1-4 credits per query',
     '2-10 credits per query',
     '5-25 credits per query',

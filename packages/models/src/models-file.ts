@@ -25,7 +25,7 @@ export interface TierPrice {
   readonly ceiling: number;
 }
 
-export const DEFAULT_PRICES: Readonly<Record<Tier, TierPrice>> = {
+export const defaultPrices: Readonly<Record<Tier, TierPrice>> = {
   Fast: { base: 1, per1kInput: 0, per1kOutput: 1, ceiling: 4 },
   Smart: { base: 2, per1kInput: 1, per1kOutput: 2, ceiling: 10 },
   Expert: { base: 5, per1kInput: 2, per1kOutput: 4, ceiling: 25 },
@@ -185,9 +185,9 @@ const byTier = { Fast: tier, Smart: tier, Expert: tier, Premium: tier } satisfie
 /** The schema of a models file. Unknown names are refused, so that a misspelt one is not silently a default. */
 const modelsFile = z.strictObject({ tiers: z.strictObject(byTier) }).transform(({ tiers }) => ({
   tiers: {
-    Fast: tierOf(tiers.Fast, DEFAULT_PRICES.Fast),
-    Smart: tierOf(tiers.Smart, DEFAULT_PRICES.Smart),
-    Expert: tierOf(tiers.Expert, DEFAULT_PRICES.Expert),
-    Premium: tierOf(tiers.Premium, DEFAULT_PRICES.Premium),
+    Fast: tierOf(tiers.Fast, defaultPrices.Fast),
+    Smart: tierOf(tiers.Smart, defaultPrices.Smart),
+    Expert: tierOf(tiers.Expert, defaultPrices.Expert),
+    Premium: tierOf(tiers.Premium, defaultPrices.Premium),
   },
 }));

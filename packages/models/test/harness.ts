@@ -1,7 +1,7 @@
 import { createClock, createHealth, createLogger, createMetrics, type Metrics } from '@agent-service/runtime';
 import { createModels } from '../src/create-models.ts';
 import type { ModelAnswer, ModelRequest, Models } from '../src/models.ts';
-import { DEFAULT_PRICES, type Endpoint, type ModelsFile, type TierModels } from '../src/models-file.ts';
+import { defaultPrices, type Endpoint, type ModelsFile, type TierModels } from '../src/models-file.ts';
 import type { Conditions } from '../src/remote/route.ts';
 
 interface TestModels {
@@ -52,7 +52,7 @@ export function testModels({ endpoints, tier, env = {}, maxModelCalls, condition
     stopping: new AbortController().signal,
     onStop: () => undefined,
   };
-  const none: TierModels = { price: DEFAULT_PRICES.Fast, contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] };
+  const none: TierModels = { price: defaultPrices.Fast, contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] };
   const file: ModelsFile = {
     tiers: { Fast: { ...none, ...tier, endpoints: endpoints.map(endpoint) }, Smart: none, Expert: none, Premium: none },
   };

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { DEFAULT_PRICES, keyVariablesOf, readModelsFile } from '../src/models-file.ts';
+import { defaultPrices, keyVariablesOf, readModelsFile } from '../src/models-file.ts';
 
 const folder = await testFolder();
 const write = async (content: unknown) => {
@@ -17,7 +17,7 @@ test('without a file every tier is the analyst at its default price', async () =
   const { tiers } = await readModelsFile(undefined);
   expect(Object.keys(tiers)).toEqual(['Fast', 'Smart', 'Expert', 'Premium']);
   for (const [name, tier] of Object.entries(tiers))
-    expect(tier).toEqual({ price: { ...DEFAULT_PRICES }[name], contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] });
+    expect(tier).toEqual({ price: { ...defaultPrices }[name], contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] });
 });
 
 test('the example of the guide is read, with defaults for absent fields', async () => {

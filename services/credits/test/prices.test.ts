@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_PRICES } from '@agent-service/models/models-file';
+import { defaultPrices } from '@agent-service/models/models-file';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readPrices } from '../src/start.ts';
 import { type BootedService, boot, tenantOf } from './boot.ts';
@@ -103,7 +103,7 @@ describe('prices', () => {
 
 describe('the models file', () => {
   test('without it the default prices apply', async () => {
-    expect(await readPrices(undefined)).toEqual(DEFAULT_PRICES);
+    expect(await readPrices(undefined)).toEqual(defaultPrices);
   });
 
   test.each([
