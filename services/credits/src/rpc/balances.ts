@@ -1,10 +1,11 @@
-import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
+import { type Call, callers, checkId, newId, type RpcOf, type Tenant, tenantOf } from '@agent-service/contracts';
 import { isoTime, once, writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
 import { applyOperations } from '../domain/batch.ts';
-import type { Allocation, ReadOperation, Refusal, Result } from '../domain/operations.ts';
+import type { Allocation, ReadOperation, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
+import { requireSuccess } from './holds.ts';
 
 export const getBalance = ({ ledgers }: CreditsDeps): RpcOf<'credits', 'getBalance'> => ({
   allow: callers({ scope: 'credits:read' }),
@@ -125,18 +126,3 @@ const toUserAllocation = (allocation: Allocation) => ({
   effectiveFrom: isoTime(allocation.effectiveFrom),
   updatedAt: isoTime(allocation.updatedAt),
 });
-
-/** The refusal of a call with one operation, as the error of the call. */
-function toError(refusal: Refusal): ServiceError {
-  return new ServiceError(refusal.code, { details: { ...refusal.shortage } });
-}
-
-/** The result, which must be of this kind. Throws a refusal. */
-export function requireSuccess<Kind extends (Result & { ok: true })['kind']>(
-  result: Result,
-  kind: Kind,
-): Extract<Result, { ok: true; kind: Kind }> {
-  if (!result.ok) throw toError(result);
-  if (result.kind !== kind) throw new Error(`a ${kind} has the result of a ${result.kind}`);
-  return result as Extract<Result, { ok: true; kind: Kind }>;
-}

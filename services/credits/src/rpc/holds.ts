@@ -16,7 +16,6 @@ import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/hol
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledgers.ts';
 import { selectOverdueHolds } from '../store/due.ts';
-import { requireSuccess } from './balances.ts';
 
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */
 const holdLimitMs = 800;
@@ -170,3 +169,18 @@ const toRefusal = (refusal: Refusal): RefusalMessage => ({ code: refusal.code, s
 
 /** The refusal of an item whose operation could not be decided. */
 const toFailure = (cause: unknown): RefusalMessage => ({ code: ServiceError.from(cause).code, shortage: null });
+
+/** The refusal of a call with one operation, as the error of the call. */
+function toError(refusal: Refusal): ServiceError {
+  return new ServiceError(refusal.code, { details: { ...refusal.shortage } });
+}
+
+/** The result, which must be of this kind. Throws a refusal. */
+export function requireSuccess<Kind extends (Result & { ok: true })['kind']>(
+  result: Result,
+  kind: Kind,
+): Extract<Result, { ok: true; kind: Kind }> {
+  if (!result.ok) throw toError(result);
+  if (result.kind !== kind) throw new Error(`a ${kind} has the result of a ${result.kind}`);
+  return result as Extract<Result, { ok: true; kind: Kind }>;
+}

@@ -5,7 +5,8 @@ import type { CreditsDeps } from '../deps.ts';
 import { isAmount, maxGrant } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { type Progress, type Step, verifyStep } from '../ledger/verify.ts';
-import { requireSuccess, toOrganizationBalance } from './balances.ts';
+import { toOrganizationBalance } from './balances.ts';
+import { requireSuccess } from './holds.ts';
 
 /** Adds purchased credits to the pool, once for each id. */
 export const grant = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'grant'> => ({

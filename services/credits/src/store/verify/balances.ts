@@ -4,9 +4,8 @@ import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
-import { maxDiscrepancies } from './discrepancies.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
-import { daysWithRows, ofTenant } from './steps.ts';
+import { daysWithRows, maxDiscrepancies, ofTenant } from './steps.ts';
 
 const pageSize = 1_000;
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import type { Discrepancy } from '../../domain/equations.ts';
-import { findDiscrepancies } from './discrepancies.ts';
+import { findDiscrepancies } from './steps.ts';
 
 /** Compares a table of first and last days of usage with a rollup. */
 function compareDays(table: string, rollup: string, keys: readonly string[]): string {

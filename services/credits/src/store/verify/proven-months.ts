@@ -4,8 +4,7 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
-import { maxDiscrepancies } from './discrepancies.ts';
-import type { Day } from './steps.ts';
+import { type Day, maxDiscrepancies } from './steps.ts';
 
 const maxRows = 5_000;
 const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const;

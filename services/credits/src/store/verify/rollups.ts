@@ -3,8 +3,7 @@ import type { Sql } from '@agent-service/store';
 import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
-import { findDiscrepancies, maxDiscrepancies } from './discrepancies.ts';
-import { boundsOfMonth, type Day } from './steps.ts';
+import { boundsOfMonth, type Day, findDiscrepancies, maxDiscrepancies } from './steps.ts';
 
 /** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly Day[]): Promise<Discrepancy[]> {

@@ -1,6 +1,7 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import { dayMs, type Month, startOfMonth } from '../../domain/calendar.ts';
+import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
 
 /** A statement reads at most a day of records or transfers, or the rollups of a tenant. That may take longer than the usual limit. */
@@ -76,6 +77,15 @@ const firstMoment = (month: Month) => new Date(startOfMonth(month)).toISOString(
 export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Day[]> {
   const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, ...boundsOfMonth(month)]);
   return rows.map((row) => [new Date(Number(row.from)).toISOString(), new Date(Number(row.from) + dayMs).toISOString()]);
+}
+
+/** The limit of discrepancies that one step of a verification reports. */
+export const maxDiscrepancies = 100;
+
+/** The discrepancies that a statement finds. Its last parameter is `maxDiscrepancies`, which this adds to the values. */
+export async function findDiscrepancies(sql: Sql, statement: string, values: readonly string[]): Promise<Discrepancy[]> {
+  const rows = await sql<Record<keyof Discrepancy, string>>(statement, [...values, maxDiscrepancies]);
+  return rows.map((row) => ({ ...row, expected: Number(row.expected), actual: Number(row.actual) }));
 }
 
 export const stepStatements = { nextTenant: nextTenantStatement, ledgerMonths: ledgerMonthsStatement, daysWithRows: daysStatement };
