@@ -76,6 +76,24 @@ test('when the signing key does not open any more, a new one takes over at once,
   expect(await sealed()).toEqual(['1:', '2:', '2:']);
 });
 
+test('a private key is removed once its signing key verifies nothing, so that none is left that does not open', async () => {
+  const { operator } = await startWith(key(1));
+  await operator.rotateSigningKey({});
+  const age = () => database.query(`update signing_keys set activates_at = activates_at - interval '3 days'`);
+  await age();
+  await database.query(`update signing_keys set activates_at = now() where kid = (select max(kid) from signing_keys)`);
+  await startWith(key(2));
+  expect(await sealed()).toEqual(['1:', '1:', '2:']);
+  await age();
+  const later = await startWith(key(2));
+  expect(await sealed()).toEqual(['', '', '2:']);
+  const [newest] = (await later.gateway.listSigningKeys({})).keys;
+  const { signingKid } = await later.operator.revokeSigningKey({ kid: newest?.kid ?? '' });
+  const last = await startWith(key(2));
+  expect(await sealed()).toEqual(['', '', '', '2:']);
+  expect((await last.gateway.listSigningKeys({})).keys.map(({ kid }) => kid)).toEqual([signingKid]);
+});
+
 test('a replica that cannot decrypt the newest signing key yet signs with the one before', async () => {
   const old = await startWith(key(1));
   const { liveApiKey } = await old.operator.createOrganization({ name: 'Acme' });

@@ -21,7 +21,7 @@ import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createMonths } from './store/months.ts';
 import { sealedColumns } from './store/sealed-columns.ts';
-import { dropVoid, removeDeletedWebhooks } from './store/webhooks.ts';
+import { dropVoid, removeDeletedWebhooks, removePreviousSecrets } from './store/webhooks.ts';
 
 const schema = 'webhooks';
 
@@ -72,6 +72,7 @@ function startSweeps(process: ProcessContext, { deps, jobs, notify }: SweepsOpti
   startSweep(process, 'notices', everySecond, notify);
   startSweep(process, 'months', everyTenMinutes, () => maintainMonths(process, deps));
   startSweep(process, 'deleted webhooks', everyMinute, () => removeDeletedWebhooks(store.sql, now(), removedAtOnce));
+  startSweep(process, 'previous secrets', everyMinute, () => removePreviousSecrets(store.sql, now(), removedAtOnce));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
 }
 

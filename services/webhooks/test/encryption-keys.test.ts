@@ -129,3 +129,15 @@ test('a secret whose key is removed stops its own webhook only, and no delivery 
   const { secret } = await as(() => after.gateway.rotateSecret({ endpointId: lost.id }));
   expect((await begin(after)).get(lost.id)).toEqual([secret]);
 });
+
+test('a previous secret is removed once it signs no more, also where it does not open', async () => {
+  const before = await startWith(1);
+  const { endpoint } = await create(before);
+  await startWith(2);
+  await as(() => (webhooks as BootedService).gateway.rotateSecret({ endpointId: endpoint?.id ?? '' }));
+  await startWith(2);
+  expect((await stored())[0]?.previous_secret).toMatch(/^1:/);
+  await query(own.url, `update endpoints set previous_secret_until = now() - interval '1 second'`);
+  await startWith(2);
+  await until('it is removed', async () => (await stored())[0]?.previous_secret === null);
+});

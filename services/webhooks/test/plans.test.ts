@@ -9,7 +9,7 @@ import { createMonths } from '../src/store/months.ts';
 import { claimNotice } from '../src/store/notices.ts';
 import { claimDueChecks, claimUnconfirmed, dispatchDue, returnToQueue, scheduleChecks } from '../src/store/queue.ts';
 import { storeEvents } from '../src/store/receive.ts';
-import { dropVoid, removeDeletedWebhooks } from '../src/store/webhooks.ts';
+import { dropVoid, removeDeletedWebhooks, removePreviousSecrets } from '../src/store/webhooks.ts';
 
 const rows = 50_000;
 const limit = 500;
@@ -87,6 +87,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   dropVoid: () => store.transaction(({ sql }) => dropVoid(sql, now, limit)),
   claimNotice: () => store.transaction(({ sql }) => claimNotice(sql, now, () => now)),
   removeDeletedWebhooks: () => removeDeletedWebhooks(store.sql, now, limit),
+  removePreviousSecrets: () => removePreviousSecrets(store.sql, now, limit),
   sweepIdempotency: () => sweepIdempotency(store.sql),
   // So long ago that no month is old enough: the rows of the month before stay.
   dropMonths: () => createMonths(store as unknown as Store).drop(now - monthMs),

@@ -33,6 +33,8 @@ const insert = `
 const endFormer = `
   update signing_keys set revoked_at = clock_timestamp() where kid = any(array(
     select kid from ${keysInOrder} where kid <> $1 and followed_at <= now() - interval '${verifiesForDays} days')) returning kid`;
+// A key that verifies nothing never signs again: a revocation of its successor revokes it as well.
+const forget = `update signing_keys set private_key = '' where private_key <> '' and kid not in (select kid ${published})`;
 const revoke = `
   with before as (select kid, revoked_at from signing_keys where kid = $1 for update)
   update signing_keys as key set revoked_at = coalesce(before.revoked_at, clock_timestamp()) from before where key.kid = before.kid
@@ -74,6 +76,11 @@ export async function addSigningKey(sql: Sql, { kid, modulus, exponent, privateK
   await sql(insert, [kid, modulus, exponent, privateKey, aheadSeconds]);
 }
 
+/** Removes the private keys of keys that verify nothing any more. */
+export async function forgetPrivateKeys(sql: Sql): Promise<void> {
+  await sql(forget);
+}
+
 interface RevokedKey {
   readonly isNew: boolean;
   readonly revokedForMs: number;
@@ -98,5 +105,6 @@ export const signingKeyStatements = {
   lockAll,
   insert,
   endFormer,
+  forget,
   revoke,
 };

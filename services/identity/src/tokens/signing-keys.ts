@@ -13,6 +13,7 @@ import {
   findNewerKey,
   findPublishedKeys,
   findYoungKey,
+  forgetPrivateKeys,
   hasSigningKey,
   lockSigningKeys,
   type PrivateKeyRow,
@@ -87,9 +88,10 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
 
   const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, findExisting: (sql) => findYoungKey(sql, days) });
 
-  /** Rotates old keys. Where the newest key cannot be decrypted, a new one replaces it at once, so that tokens can be signed. */
+  /** Rotates old keys, and removes the private ones of keys that are not needed any more. Where the newest key cannot be decrypted, a new one replaces it at once, so that tokens can be signed. */
   async function checkKeys(): Promise<void> {
     await rotate(rotateAfterDays);
+    await forgetPrivateKeys(store.sql);
     const newest = await privateKeys.newest(store.sql);
     if (!newest?.cause) return;
     process.logger.error({ event: 'signing_key_unopened', setting: 'ENCRYPTION_KEYS', kid: newest.kid, err: newest.cause });

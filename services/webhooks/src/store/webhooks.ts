@@ -99,6 +99,18 @@ export async function replaceSecret(
   await em.flush();
 }
 
+/** Removes a bounded number of previous secrets that do not sign any more; resolves to their number. */
+export async function removePreviousSecrets(sql: Sql, now: number, limit: number): Promise<number> {
+  return (await sql(removePrevious, [isoTime(now), limit])).length;
+}
+
+// Condition and order are those of the index of the versions of keys, which holds the webhooks with a previous secret.
+const removePrevious = `
+  update endpoints set previous_secret = null where (organization_id, environment, id) in (
+    select organization_id, environment, id from endpoints where previous_secret <> '' and previous_secret_until < $1
+    order by split_part(left(previous_secret, 6), ':', 1), organization_id, environment, id limit $2 for update skip locked)
+  returning 1`;
+
 /** Removes a bounded number of deleted webhooks whose deliveries are no longer retained; resolves to their number. */
 export async function removeDeletedWebhooks(sql: Sql, now: number, limit: number): Promise<number> {
   return (await sql(removeDeleted, [isoTime(now - deliveriesRetainedMs), limit])).length;
@@ -143,4 +155,4 @@ const endVoiding = `
   returning 1`;
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
-export const webhookStatements = { lockTenant, removeDeleted, findVoiding, dropDeliveries, endVoiding };
+export const webhookStatements = { lockTenant, removePrevious, removeDeleted, findVoiding, dropDeliveries, endVoiding };
