@@ -1,8 +1,10 @@
+import { endOnSignal } from '@agent-service/runtime/run-process';
 import { CommanderError } from 'commander';
 import { printableFailure } from './commands.ts';
 import { connect } from './connection.ts';
 import { buildProgram } from './program.ts';
 
+endOnSignal();
 // A full disk, or a reader that has gone. The command may have had its effect, and a secret that is shown once may be lost.
 process.stdout.on('error', (cause) => {
   process.stderr.write(`The output cannot be written: ${printableFailure(cause)}\n`);

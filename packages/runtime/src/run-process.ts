@@ -44,8 +44,20 @@ export async function runProcess<Config extends ProcessConfig>(
   }
 }
 
-/** Runs a program that ends by itself, such as a migration. A failure is one message and the exit code 1. */
+/** Ends a program at a signal, for which the first process of a container has no default. A program that handles signals itself goes on. */
+export function endOnSignal(): void {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    process.once(signal, () => {
+      if (process.listenerCount(signal) === 0) process.exit(code);
+    });
+}
+
+/** Runs a program that ends by itself, such as a migration, or at a signal. A failure is one message and the exit code 1. */
 export async function runTask(name: string, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
+  endOnSignal();
   try {
     await work(process.env);
   } catch (cause) {
