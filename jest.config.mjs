@@ -21,8 +21,8 @@ export default {
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
-  // Four on two cores: a suite that waits for a lease or a restart leaves its core to others.
-  maxWorkers: 4,
+  // Five on two cores: a suite that waits for a lease or a restart leaves its core to others.
+  maxWorkers: 5,
   // A worker that is replaced has to load its modules again, which takes a second. npm test runs without V8's compilation cache, which would keep the
   // modules of every file.
   workerIdleMemoryLimit: '768MB',

@@ -9,7 +9,7 @@ import { makeIds, title } from './requests.ts';
 import { shareWorld, type World } from './world.ts';
 
 const seed = runSeed('fuzz', 20_261_120);
-const requests = Number(process.env['FUZZ_REQUESTS'] ?? 1_000);
+const requests = Number(process.env['FUZZ_REQUESTS'] ?? 500);
 const inFlight = 24;
 
 interface Operation {
