@@ -49,6 +49,8 @@ export class RateLimits {
 
   #set(name: string, next: LimitState): void {
     const before = this.#states.get(name);
+    // The request waited for so long that its window has ended: it says nothing about the present one.
+    if (before !== undefined && before.resetAt > this.#now() && next.resetAt <= this.#now()) return;
     // The seconds are whole ones, so ends of one window differ by up to a second.
     const isSameWindow = before !== undefined && before.resetAt > this.#now() && Math.abs(before.resetAt - next.resetAt) < 1_500;
     this.#states.set(name, isSameWindow ? { ...next, remaining: Math.min(before.remaining, next.remaining) } : next);

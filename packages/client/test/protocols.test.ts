@@ -50,6 +50,9 @@ test('a request waits where its limit is used up, at any time of day', () => {
   // An answer that was under way at that time does not give the window more.
   limits.learn('get /v1/agents', '"reads";r=1;t=30');
   expect(limits.take('get /v1/agents')).toBe(30_000);
+  // Neither does one that waited until its own window had ended.
+  limits.learn('get /v1/agents', '"reads";r=600;t=0');
+  expect(limits.take('get /v1/agents')).toBe(30_000);
   now = 30_000;
   expect(limits.take('get /v1/agents')).toBe(0);
   limits.learn('get /v1/agents', 'nonsense, "x"; "y";r=;t=1');
