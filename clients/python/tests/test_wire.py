@@ -275,6 +275,33 @@ def test_an_answer_is_waited_for_with_the_message_itself_where_the_credential_re
     assert sent_once() == ["POST", "GET", "POST", "GET", "POST"]
 
 
+def test_a_function_whose_next_token_may_be_another_caller_never_sends_a_message_again() -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.method)
+        if request.method == "GET":
+            return httpx.Response(403, json={"error": {"type": "permission", "code": "insufficient_scope"}})
+        return httpx.Response(504, json=RUNNING)
+
+    settings = Settings(max_retries=0)
+    service = AgentService("http://service", token=lambda: "t", settings=settings, transport=httpx.MockTransport(answer))
+    with service, pytest.raises(ApiError) as raised:
+        service.ask("agt_1", "x")
+    assert raised.value.status == 403
+
+    async def use() -> None:
+        async with AsyncAgentService(
+            "http://service", token=lambda: "t", settings=settings, transport=httpx.MockTransport(answer)
+        ) as service:
+            with pytest.raises(ApiError) as raised:
+                await service.ask("agt_1", "x")
+        assert raised.value.status == 403
+
+    asyncio.run(use())
+    assert sent == ["POST", "GET"] * 2
+
+
 STARTED = b'id: 1\nevent: started\ndata: {"message_id": "m", "conversation_id": "c", "attempt": 1}\n\n'
 
 

@@ -271,7 +271,7 @@ function endedError({ status, content, id, error }: ReadMessage): ApiError {
 
 /**
  * Sends a message and returns its answer, however long that takes unless `waitMs` is given: where the service ends its wait, this goes on waiting, also
- * with a credential that may send messages and read none.
+ * with a credential that may send messages and read none, unless `auth` is a function.
  */
 export async function sendMessage(client: Client, agentId: string, message: NewMessage, options: WaitOptions = {}): Promise<Message> {
   const { waitMs, ...rest } = options;
@@ -313,9 +313,14 @@ function runningMessageId(cause: unknown): string | undefined {
   return typeof messageId === 'string' ? messageId : undefined;
 }
 
-/** Waits for an answer; undefined where the credential may not read it, as an end user's. */
-async function readUnlessForbidden(...read: Parameters<typeof waitForAnswer>): Promise<ReadMessage | undefined> {
-  return await waitForAnswer(...read).catch((cause: unknown) =>
-    isApiError(cause) && cause.status === 403 ? undefined : Promise.reject(cause),
+/** Waits for an answer; undefined where the credential may not read it, as an end user's, and can send the message again. */
+async function readUnlessForbidden(
+  client: Client,
+  agentId: string,
+  messageId: string,
+  options: WaitOptions,
+): Promise<ReadMessage | undefined> {
+  return await waitForAnswer(client, agentId, messageId, options).catch((cause: unknown) =>
+    client.isOneCredential && isApiError(cause) && cause.status === 403 ? undefined : Promise.reject(cause),
   );
 }

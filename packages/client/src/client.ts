@@ -50,6 +50,8 @@ export interface Client {
   readonly retries: RetryOptions;
   /** The longest wait for an answer, for each attempt. */
   readonly timeoutMs: number;
+  /** True where all tokens are of one credential. The next one of a function may be another caller's, who has Idempotency-Keys of their own. */
+  readonly isOneCredential: boolean;
 }
 
 /** A request whose path and body are final. */
@@ -72,7 +74,8 @@ interface LooseOptions extends CallOptions {
 export function createClient(options: ClientOptions): Client {
   const { timeoutMs = 90_000, maxRetries = 4, maxRetryWaitMs = defaultMaxRetryWaitMs } = options;
   const baseUrl = readBaseUrl(options.baseUrl);
-  const send = createSender(baseUrl, toTokenSource(options.auth), options.fetch ?? ((...sent) => fetch(...sent)));
+  const tokens = toTokenSource(options.auth);
+  const send = createSender(baseUrl, tokens, options.fetch ?? ((...sent) => fetch(...sent)));
   const limits = new RateLimits();
   const attempts = createAttempts(options);
 
@@ -118,6 +121,7 @@ export function createClient(options: ClientOptions): Client {
     maxRetries,
     retries: { maxRetryWaitMs, ...(options.onRetry && { onRetry: options.onRetry }) },
     timeoutMs,
+    isOneCredential: tokens.isOneCredential ?? false,
   } as Client;
 }
 

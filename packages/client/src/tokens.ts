@@ -12,6 +12,8 @@ export interface TokenSource {
   token(context: TokenContext): Promise<string>;
   /** The service refused this token. Without this method it cannot be replaced. */
   refused?(token: string): void;
+  /** True where all tokens are of one credential: only then an Idempotency-Key that was sent with one of them counts with the others, too. */
+  readonly isOneCredential?: boolean;
 }
 
 /** A token, a function that returns the current one, or a source such as `apiKey(…)` and `clientCredentials(…)`. */
@@ -107,12 +109,13 @@ function renewingSource(issue: (context: TokenContext) => Promise<IssuedToken>):
     refused(token) {
       if (current?.token === token) current = undefined;
     },
+    isOneCredential: true,
   };
 }
 
 /** A source for what the caller passed as `auth`. */
 export function toTokenSource(auth: Auth): TokenSource {
-  if (typeof auth === 'string') return { token: async () => auth };
+  if (typeof auth === 'string') return { token: async () => auth, isOneCredential: true };
   // A function may have a newer token after a refusal.
   if (typeof auth === 'function') return { token: async () => await auth(), refused: () => undefined };
   return auth;

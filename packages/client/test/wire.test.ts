@@ -171,6 +171,18 @@ test('a credential that reads no answer waits for one by sending the message aga
   expect([messages.length > 1, messages.length < 5]).toEqual([true, true]);
 });
 
+test('a function, whose next token may be another caller, never sends a message again that it may not read', async () => {
+  const { url, sent } = await serve(unread);
+  let tokens = 0;
+  const client = connect(url, { auth: () => `token-${++tokens}` });
+  for (const options of [{}, { waitMs: 10_000 }])
+    await expect(sendMessage(client, 'agt_1', { message: 'x' }, options)).rejects.toMatchObject({
+      status: 403,
+      code: 'insufficient_scope',
+    });
+  expect(sent.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST', 'GET']);
+});
+
 test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },

@@ -71,7 +71,10 @@ class AsyncAgentService(AsyncOperations):
     async def ask(
         self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
     ) -> models.Message | models.ReadMessage:
-        """Sends a message and returns its answer, however long that takes, also with a credential that may read none."""
+        """Sends a message and returns its answer, however long that takes.
+
+        That holds with a credential that may read no answer as well, unless `token` is a function.
+        """
         body = {"message": message} if isinstance(message, str) else message
         given = with_key(options or CallOptions())
         while True:
@@ -86,7 +89,7 @@ class AsyncAgentService(AsyncOperations):
             try:
                 return await self.wait_for_answer(agent_id, message_id, options=given)
             except ApiError as error:
-                if error.status != 403:
+                if error.status != 403 or not self._credential.is_one:
                     raise
             await asyncio.sleep(pause_after(asked_at))
 

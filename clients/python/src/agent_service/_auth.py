@@ -49,6 +49,11 @@ class Credential:
         self._expires_at = 0.0
 
     @property
+    def is_one(self) -> bool:
+        """True where all tokens are of one credential. The next one of a function may be another caller's."""
+        return not callable(self.token)
+
+    @property
     def is_renewable(self) -> bool:
         return self.token is None
 
