@@ -31,9 +31,10 @@ export async function seed(system: SeedableSystem, report: (line: string) => voi
   const credentials = (known && (await renewCredentials(system, known, report))) ?? (await makeCredentials(system));
   await grantCredits(system, credentials.organization_id);
   const hasData = await connectDemonstration(system, credentials.organization_id, report);
-  const login = await ensureLogin(system, credentials, report);
+  const { administratorId, login } = await ensureLogin(system, credentials, report);
   writeJson(file, {
     ...credentials,
+    administrator_id: administratorId,
     base_url: system.url,
     portal_url: system.portalUrl,
     portal_login: login,
@@ -51,6 +52,7 @@ async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
     return {
       base_url: system.url,
       organization_id: organization.organizationId,
+      administrator_id: organization.userId,
       api_keys: { live: organization.liveApiKey, test: organization.testApiKey },
       oauth: { client_id: application.clientId, client_secret: application.clientSecret },
     };
@@ -88,7 +90,7 @@ async function renewCredentials(
   credentials: Credentials,
   report: (line: string) => void,
 ): Promise<Credentials | undefined> {
-  const { organization_id: organizationId, api_keys: keys, oauth, portal_login: login } = credentials;
+  const { organization_id: organizationId, api_keys: keys, oauth, administrator_id: administratorId } = credentials;
   // Authenticates like a gateway, because only identity knows which keys are valid.
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
@@ -103,7 +105,7 @@ async function renewCredentials(
     }
     const administrators = await listAdministrators(gateway, organizationId);
     // There always is one: the last active administrator cannot be deactivated.
-    const userId = (ownAdministrator(administrators, login) ?? administrators.at(-1))?.id ?? '';
+    const userId = (ownAdministrator(administrators, administratorId) ?? administrators.at(-1))?.id ?? '';
     const renewed = { ...keys };
     for (const environment of revoked) {
       renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true }, patiently)).apiKey;
@@ -138,23 +140,28 @@ async function listAdministrators(gateway: Client<'identity'>, organizationId: s
   return administrators;
 }
 
-/** The administrator that a start made, whose password is in credentials.json. */
-const ownAdministrator = (administrators: readonly Administrator[], login: Credentials['portal_login']) =>
-  administrators.find(({ email }) => email === (login?.email ?? administrator));
+/** The administrator that a start made. Where its id is not known, only the address that it was made with tells it from others. */
+const ownAdministrator = (administrators: readonly Administrator[], ownId: string | undefined) =>
+  administrators.find(({ id, email }) => (ownId === undefined ? email === administrator : id === ownId));
+
+interface OwnLogin {
+  readonly administratorId: string | undefined;
+  readonly login: Credentials['portal_login'];
+}
 
 /** Ensures that its own administrator can sign in to the portal with the password of credentials.json, which is made once. */
 async function ensureLogin(
   system: SeedableSystem,
-  { organization_id: organizationId, portal_login: known }: Credentials,
+  { organization_id: organizationId, administrator_id: ownId, portal_login: known }: Credentials,
   report: (line: string) => void,
-): Promise<Credentials['portal_login']> {
+): Promise<OwnLogin> {
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
   try {
-    const user = ownAdministrator(await listAdministrators(gateway, organizationId), known);
-    if (!user) {
-      report(`The organization has no active administrator ${known?.email ?? administrator}, so there is no login to the portal.`);
-      return undefined;
+    const user = ownAdministrator(await listAdministrators(gateway, organizationId), ownId);
+    if (!user?.email) {
+      report(`The administrator of the demonstration (${administrator}) is gone, so there is no login to the portal.`);
+      return { administratorId: ownId, login: undefined };
     }
     const login = { email: user.email, password: known?.password ?? randomBytes(15).toString('base64url') };
     const { changed } = await operator.setUserPassword(
@@ -162,7 +169,7 @@ async function ensureLogin(
       patiently,
     );
     if (changed && known) report("The administrator's password was changed: the one of credentials.json is valid again.");
-    return login;
+    return { administratorId: user.id, login };
   } finally {
     gateway.close();
     operator.close();

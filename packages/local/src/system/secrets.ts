@@ -90,6 +90,8 @@ function randomText(): string {
 const credentialsSchema = z.object({
   base_url: z.string(),
   organization_id: z.string(),
+  /** The user that a start made with the organization. Absent in a file of the first release. */
+  administrator_id: z.string().optional(),
   api_keys: z.object({ live: z.string(), test: z.string() }),
   oauth: z.object({ client_id: z.string(), client_secret: z.string() }),
   /** Absent in a file of a start without the portal. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { seed } from '@agent-service/local/seed';
@@ -107,6 +108,14 @@ test('the only administrator can neither be deactivated nor demoted', async () =
   expect((await world.call(keys.live, { method: 'GET', path: '/v1/users' })).status).toBe(200);
 });
 
+test('the login follows its administrator to another address', async () => {
+  const folder = await testFolder();
+  const { api_keys: keys, portal_login: login } = await seedAgain(folder);
+  const own = (await read(keys.live, '/v1/me'))['user'] as { id: string };
+  await furnish(world.call, keys.live, 'PATCH', `/v1/users/${own.id}`, { email: 'moved@example.com' });
+  expect((await seedAgain(folder)).portal_login).toEqual({ email: 'moved@example.com', password: login?.password });
+}, 60_000);
+
 test('a start changes the password of no administrator but its own', async () => {
   const folder = await testFolder();
   const { organization_id: organizationId, api_keys: keys, portal_login: login } = await seedAgain(folder);
@@ -122,7 +131,14 @@ test('a start changes the password of no administrator but its own', async () =>
   const { apiKey } = await world.operator.createKey({ organizationId, userId, environment: 'live', scopes: [], admin: true });
   await furnish(world.call, apiKey, 'PATCH', `/v1/users/${own.id}`, { status: 'deactivated' });
   for (const _ of [1, 2]) expect((await seedAgain(folder)).portal_login).toBeUndefined();
-  expect(lines).toContain('The organization has no active administrator admin@demonstration.example, so there is no login to the portal.');
+  expect(lines).toContain(
+    'The administrator of the demonstration (admin@demonstration.example) is gone, so there is no login to the portal.',
+  );
+  // As the first release left the file where it had set the password of another administrator.
+  const { administrator_id: _, ...former } = await seedAgain(folder);
+  const faulty = { ...former, portal_login: { email: 'bob0@example.com', password: 'a password of the demonstration' } };
+  writeFileSync(join(folder, 'credentials.json'), JSON.stringify(faulty));
+  expect((await seedAgain(folder)).portal_login).toBeUndefined();
   const portal = clientOf(world.system, 'identity', 'portal');
   const client = { address: '10.7.0.1', countedAddress: '10.7.0.1', userAgent: 'a browser' };
   const { opened } = await portal.signIn({ email: 'bob0@example.com', password: 'correct horse battery', organizationId, client });
