@@ -20,10 +20,11 @@ import { selectOverdueHolds } from '../store/due.ts';
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */
 const holdLimitMs = 800;
 
-export const hold = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> => ({
+export const hold = ({ logger, queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const results = await decideItems(call, {
+      logger,
       queue,
       items,
       limitMs: holdLimitMs,
@@ -45,10 +46,11 @@ const endLimitMs = 5_000;
 const maxTextLength = 2_000;
 const maxSummaryLength = 120;
 
-export const settle = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'settle'> => ({
+export const settle = ({ logger, queue, prices }: CreditsDeps): RpcOf<'credits', 'settle'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const results = await decideItems(call, {
+      logger,
       queue,
       items,
       limitMs: endLimitMs,
@@ -86,10 +88,11 @@ function checkCount(count: number, param: string): number {
   throw new ServiceError('invalid_request', { message: `${param} must not be negative.`, param });
 }
 
-export const release = ({ queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({
+export const release = ({ logger, queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const results = await decideItems(call, {
+      logger,
       queue,
       items,
       limitMs: endLimitMs,
@@ -131,6 +134,7 @@ function checkTier(prices: PriceBook, tier: string): TierPrice {
 }
 
 interface ItemHandling<Item, Decided> {
+  logger: CreditsDeps['logger'];
   queue: LedgerQueue;
   items: readonly Item[];
   operationOf: (item: Item) => Operation;
@@ -143,7 +147,7 @@ interface ItemHandling<Item, Decided> {
 /** Decides each item by itself, and returns the results in their order: a failed item or an unavailable tenant does not affect the others. */
 async function decideItems<Item extends { tenant: { organizationId: string; environment: string } | null }, Decided>(
   call: Call,
-  { queue, items, operationOf, toResult, limitMs }: ItemHandling<Item, Decided>,
+  { logger, queue, items, operationOf, toResult, limitMs }: ItemHandling<Item, Decided>,
 ): Promise<(Decided | { refusal: RefusalMessage })[]> {
   checkItems(items);
   const limit = Math.min(limitMs, call.expiresAt - performance.now());
@@ -153,7 +157,11 @@ async function decideItems<Item extends { tenant: { organizationId: string; envi
         const result = await queue.submit(checkTenant(item.tenant), operationOf(item), limit);
         return result.ok ? toResult(result) : { refusal: toRefusal(result) };
       } catch (cause) {
-        return { refusal: toFailure(cause) };
+        const { code } = ServiceError.from(cause);
+        // A mistake of this service, of which its caller is told the code alone.
+        if (code === 'internal')
+          logger.error({ event: 'operation_failed', organization_id: item.tenant?.organizationId, code, err: cause });
+        return { refusal: { code, shortage: null } };
       }
     }),
   );
@@ -166,9 +174,6 @@ interface RefusalMessage {
 }
 
 const toRefusal = (refusal: Refusal): RefusalMessage => ({ code: refusal.code, shortage: refusal.shortage });
-
-/** The refusal of an item whose operation could not be decided. */
-const toFailure = (cause: unknown): RefusalMessage => ({ code: ServiceError.from(cause).code, shortage: null });
 
 /** The refusal of a call with one operation, as the error of the call. */
 function toError(refusal: Refusal): ServiceError {
