@@ -20,7 +20,7 @@ const context = z
   .refine((value) => everyNumber(value, Number.isFinite), 'must not hold numbers as large as 1e309: they cannot be stored')
   .refine(
     (value) => everyNumber(value, keepsItsValue),
-    `must not hold whole numbers beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded: send them as text`,
+    `must not hold whole numbers beyond ${Number.MAX_SAFE_INTEGER}, which may be rounded: send them as text`,
   )
   .refine((value) => isWithinDepth(value, maxContextDepth), `must be nested at most ${maxContextDepth} levels deep`)
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
