@@ -3,7 +3,7 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 const defaultForMs = 5_000;
 const maxSlowTenants = 10_000;
 
-/** The tenants whose work timed out in the last seconds. The batchers of a process share them. */
+/** The tenants whose work timed out in the last seconds. Batchers that get the same object share them; a batcher without one has its own. */
 export interface SlowTenants {
   has(name: string): boolean;
   /** For the next seconds the tenant's batches contain no other tenant's items. */

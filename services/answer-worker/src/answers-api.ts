@@ -64,7 +64,7 @@ const maxReturnsPerCall = 1_000;
 const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const returnTimeoutMs = 1_500;
-/** Longer than a replica keeps a call waiting: it could assign an answer to a call that this worker has given up. */
+/** Longer than a replica keeps a call waiting. With a shorter limit a replica could assign an answer to a call that this worker has given up. */
 const waitTimeoutMs = 15_000;
 
 interface AnswersApiOptions {

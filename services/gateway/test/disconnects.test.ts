@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
+import { answerMessage, type MessageItem, pending, type ReplySender, replySender, started, usualAgents } from './support/agents-peer.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { type Answer, ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
@@ -34,7 +34,7 @@ const post = (message: string): Promise<Answer> => ask(gateway.url, path, { meth
 
 /** A peer that holds each message until it is released, and then returns its answer at once. */
 function slowAgents() {
-  const arrived: StartItem[] = [];
+  const arrived: MessageItem[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();
   const gateOf = (message: string) => {
     const gate = gates.get(message) ?? Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
 import { ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { agent, answerMessage, pending, type StartItem, started } from './support/agents-peer.ts';
+import { agent, answerMessage, type MessageItem, pending, started } from './support/agents-peer.ts';
 import { expectError } from './support/envelope.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
 import { type Answer, ask } from './support/http.ts';
@@ -131,7 +131,7 @@ describe('a message that is waited for', () => {
   });
 
   test('is a 504 with its ids when the wait limit is over, while its answer continues', async () => {
-    const items: StartItem[] = [];
+    const items: MessageItem[] = [];
     world.peer.agents.start = (item) => {
       items.push(item);
       return started(item.answerId);
@@ -202,7 +202,7 @@ describe('a message that is not waited for', () => {
   const prefer = { prefer: 'respond-async' };
 
   test('is a 202 with the Location of its answer', async () => {
-    const items: StartItem[] = [];
+    const items: MessageItem[] = [];
     world.peer.agents.start = (item) => {
       items.push(item);
       return started(item.answerId);
@@ -286,7 +286,7 @@ describe('an Idempotency-Key', () => {
 });
 
 test('a caller that disconnects does not cancel the answer and leaves no wait behind', async () => {
-  const accepted = Promise.withResolvers<StartItem>();
+  const accepted = Promise.withResolvers<MessageItem>();
   world.peer.agents.start = (item) => {
     accepted.resolve(item);
     return started(item.answerId);
@@ -309,7 +309,7 @@ test('a caller that disconnects does not cancel the answer and leaves no wait be
 });
 
 test('a thousand callers wait at the same time, and each receives its own answer', async () => {
-  const items = new Map<string, StartItem>();
+  const items = new Map<string, MessageItem>();
   world.peer.agents.start = (item) => {
     items.set(item.answerId, item);
     return started(item.answerId);
@@ -322,9 +322,9 @@ test('a thousand callers wait at the same time, and each receives its own answer
   };
   const asking = Array.from({ length: 1_000 }, (_, index) => persist(`Question ${index}`));
   await until(() => new Set([...items.values()].map(({ message }) => message)).size === 1_000, 40_000);
-  const endOf = ({ answerId, message }: StartItem) => answerMessage(answerId, { content: `Answer to ${message}` });
+  const endOf = ({ answerId, message }: MessageItem) => answerMessage(answerId, { content: `Answer to ${message}` });
   // Half of the replies are lost; the gateway reads these answers back.
-  world.peer.agents.read = (answerId) => ({ message: endOf(items.get(answerId) as StartItem), attempt: 1 });
+  world.peer.agents.read = (answerId) => ({ message: endOf(items.get(answerId) as MessageItem), attempt: 1 });
   for (const [index, item] of [...items.values()].entries())
     if (index % 2 === 0) world.replies.send(item.replyChannel, { kind: 'ended', id: item.answerId, message: endOf(item) });
   const answers = await Promise.all(asking);
@@ -346,7 +346,7 @@ test('while Redis is unavailable, answers are read back', async () => {
 /** A gateway with one caller whose message was accepted and is not answered yet. */
 async function gatewayWithWait(drainSeconds: number) {
   const own = await startGateway(world.peer, world.redisUrl, { ...unlimited, ANSWER_WAIT_DRAIN_SECONDS: String(drainSeconds) });
-  const accepted = Promise.withResolvers<StartItem>();
+  const accepted = Promise.withResolvers<MessageItem>();
   world.peer.agents.start = (item) => {
     accepted.resolve(item);
     return started(item.answerId);

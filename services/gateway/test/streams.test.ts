@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
+import { answerMessage, type MessageItem, pending, type ReplySender, replySender, started, usualAgents } from './support/agents-peer.ts';
 import { expectError } from './support/envelope.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask } from './support/http.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 afterEach(() => void Object.assign(peer.agents, usualAgents()));
 
 interface Streamed {
-  readonly item: StartItem;
+  readonly item: MessageItem;
   readonly reader: EventStream;
   send(...news: News[]): void;
 }
@@ -46,7 +46,7 @@ type News =
   | { kind: 'ended'; message: ReturnType<typeof answerMessage> };
 
 async function begin(headers: Record<string, string> = {}, more: Parameters<typeof started>[1] = {}): Promise<Streamed> {
-  const accepted = Promise.withResolvers<StartItem>();
+  const accepted = Promise.withResolvers<MessageItem>();
   peer.agents.start = (item) => {
     accepted.resolve(item);
     return started(more.attached ? 'msg_first' : item.answerId, more);
@@ -214,7 +214,7 @@ describe('a stream whose events have ids', () => {
   const keyed = { 'idempotency-key': 'resumed' };
 
   async function open(target: Gateway, headers: Record<string, string> = {}, attached = false): Promise<Streamed> {
-    const accepted = Promise.withResolvers<StartItem>();
+    const accepted = Promise.withResolvers<MessageItem>();
     peer.agents.start = (item) => {
       accepted.resolve(item);
       return started('msg_resumed', { attached });

@@ -70,7 +70,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   storeEvents: () => storeEvents(store.sql, [newEvent()], now),
   findRepeatable: () => findRepeatable(store.sql, tenant, 'whk_2', 'dlv_waiting_1', 0),
   selectDeliveries: () => selectDeliveries(store.sql, tenant, 'whk_2', { after: undefined, limit: 20, now }),
-  listFurtherDeliveries: () => selectDeliveries(store.sql, tenant, 'whk_2', { after: [new Date(now).toISOString(), ''], limit: 20, now }),
+  selectFurtherDeliveries: () => selectDeliveries(store.sql, tenant, 'whk_2', { after: [new Date(now).toISOString(), ''], limit: 20, now }),
   countDeliveriesOf: () => countDeliveriesOf(store.sql, tenant, 'whk_2', now),
   scheduleChecks: () => scheduleChecks(store.sql, endpoints, now),
   dispatchDue: () => dispatchDue(store.sql, endpoints, now),

@@ -20,7 +20,7 @@ export interface Rule {
 export interface LimitState {
   readonly policy: Policy;
   readonly count: number;
-  /** When its window ends, on the monotonic clock: a request may wait for long between its decision and its answer. */
+  /** When its window ends, on the monotonic clock: a request may wait for long between its decision and its reply. */
   readonly endsAtMs: number;
 }
 

@@ -70,16 +70,16 @@ export function createRotation(
 
   const isOlder = ({ version }: FieldVersionCount) => version !== undefined && version < newest;
 
-  /** Seals the values of a field under an older version again, and tests the key of another version. */
-  async function resealField({ field, version }: FieldVersionCount): Promise<Resealing> {
+  /** Seals the values under a version before the sealing one again. One value of any other version is opened, to test the key. */
+  async function resealOrSample({ field, version }: FieldVersionCount): Promise<FieldResult> {
     if (version === undefined || !keys.has(version) || !isColumn(field)) return { resealed: 0, unopened: 0 };
     const values = { sql, cipher, field, version };
     return await (version < sealing ? resealVersion(values, process.stopping) : sampleVersion(values));
   }
 
-  function reportOf({ field, version, values }: FieldVersionCount, resealing: Resealing | undefined): VersionReport {
+  function reportOf({ field, version, values }: FieldVersionCount, result: FieldResult | undefined): VersionReport {
     const isKnown = version !== undefined && keys.has(version);
-    const { unopened, cause } = isKnown ? { unopened: 0, ...resealing } : { unopened: values, cause: undefined };
+    const { unopened, cause } = isKnown ? { unopened: 0, ...result } : { unopened: values, cause: undefined };
     const older = isKnown && version < newest ? Math.max(0, values - unopened) : 0;
     return { field: field.name, version, older, unopened, cause };
   }
@@ -89,30 +89,30 @@ export function createRotation(
     inspect,
     async rotate() {
       const before = await inspect();
-      const resealings = new Map<string, Resealing>();
-      for (const count of before) resealings.set(keyOf(count), await resealField(count));
-      const resealed = sum([...resealings.values()].map((resealing) => resealing.resealed));
+      const results = new Map<string, FieldResult>();
+      for (const count of before) results.set(keyOf(count), await resealOrSample(count));
+      const resealed = sum([...results.values()].map((result) => result.resealed));
       // Another replica may have sealed other values in the meantime.
       const after = before.some(isOlder) ? await inspect() : before;
-      // A resealing that was aborted has no result.
+      // Values are missing from the results where the process stops.
       if (process.stopping.aborted) return;
-      report({ versions: after.map((count) => reportOf(count, resealings.get(keyOf(count)))), sealing, resealed });
+      report({ versions: after.map((count) => reportOf(count, results.get(keyOf(count)))), sealing, resealed });
     },
   };
 }
 
 const keyOf = ({ field, version }: FieldVersionCount) => `${field.name} ${version}`;
 
-/** The values of a column under one version. */
-interface VersionValues {
+/** The values of a column under one version, with what opens and seals them. */
+interface VersionScope {
   readonly sql: Sql;
   readonly cipher: Cipher;
   readonly field: SealedColumn;
   readonly version: number;
 }
 
-/** The outcome of an attempt to seal values again. */
-interface Resealing {
+/** How many values of a field under one version were sealed again, and how many could not be opened. */
+interface FieldResult {
   readonly resealed: number;
   /** Values that could not be opened; `cause` is of the last one. */
   readonly unopened: number;
@@ -120,20 +120,20 @@ interface Resealing {
 }
 
 /** Seals the column's values under this version again, in bounded steps, each value by its own statement. */
-async function resealVersion({ sql, cipher, field, version }: VersionValues, stopping: AbortSignal): Promise<Resealing> {
-  let resealing: Resealing = { resealed: 0, unopened: 0 };
+async function resealVersion({ sql, cipher, field, version }: VersionScope, stopping: AbortSignal): Promise<FieldResult> {
+  let result: FieldResult = { resealed: 0, unopened: 0 };
   let after: readonly string[] = [];
   while (!stopping.aborted) {
     const rows = await rowsUnder(sql, field, { version, after, limit: rowsAtOnce });
-    for (const row of rows) resealing = await resealRow({ sql, cipher, field, version }, row, resealing);
+    for (const row of rows) result = await resealRow({ sql, cipher, field, version }, row, result);
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsAtOnce) break;
     after = last.key;
   }
-  return resealing;
+  return result;
 }
 
-async function resealRow({ sql, cipher, field }: VersionValues, row: SealedRow, before: Resealing): Promise<Resealing> {
+async function resealRow({ sql, cipher, field }: VersionScope, row: SealedRow, before: FieldResult): Promise<FieldResult> {
   const { clear, cause } = open(cipher, row);
   if (clear === undefined) return { ...before, unopened: before.unopened + 1, cause };
   const isOurs = await replaceSealed(sql, field, row, cipher.encrypt(clear, row.context));
@@ -141,7 +141,7 @@ async function resealRow({ sql, cipher, field }: VersionValues, row: SealedRow, 
 }
 
 /** Opens one of the values to test the key: a wrong key opens none. */
-async function sampleVersion({ sql, cipher, field, version }: VersionValues): Promise<Resealing> {
+async function sampleVersion({ sql, cipher, field, version }: VersionScope): Promise<FieldResult> {
   const [row] = await rowsUnder(sql, field, { version, after: [], limit: 1 });
   const { clear, cause } = row ? open(cipher, row) : { clear: '', cause: undefined };
   return clear === undefined ? { resealed: 0, unopened: 1, cause } : { resealed: 0, unopened: 0 };

@@ -86,7 +86,7 @@ export async function removeMessages(sql: Sql, ids: readonly string[]): Promise<
   await sql('delete from outbox where id = any($1)', [ids]);
 }
 
-/** Lets the claims on the messages end so long from now, so that no other relay claims them before. */
+/** Moves the end of the claims to `ms` from now; no other relay claims the messages until then. */
 export async function extendClaims(sql: Sql, ids: readonly string[], ms: number): Promise<void> {
   if (ids.length === 0) return;
   await sql("update outbox set claimed_until = now() + $2::float8 * interval '1 millisecond' where id = any($1)", [ids, ms]);

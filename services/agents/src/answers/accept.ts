@@ -246,7 +246,7 @@ export class Acceptance {
     }
   }
 
-  /** An attempt to accept the messages may have held credits for them before it failed. */
+  /** A run of the batch may have held credits for the messages before it failed. */
   #releaseAndLog(messages: readonly Message[], cause: unknown): void {
     this.#releases.releaseUnused(messages.filter((message) => this.#mayBeHeld.has(message)));
     this.#deps.process.logger.warn({ event: 'accepting_failed', ...batchFields(messages), err: cause });

@@ -214,6 +214,7 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
       .map((apart) => ({ producer: producerOf({ apart }), ofQueue: answers.filter((answer) => answer.apart === apart) }))
       .filter(({ ofQueue }) => ofQueue.length > 0);
 
+  /** Runs the work in the background for each queue that has jobs of the answers. */
   function runByQueue<Item extends Queue>(
     name: string,
     answers: readonly Item[],
@@ -222,13 +223,14 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
     for (const { producer, ofQueue } of splitByQueue(answers)) background.run(name, () => work(producer, ofQueue));
   }
 
-  const readState = (state: 'known' | 'waiting') => async (answers: readonly Dispatched[]) => {
-    const stateOf = new Map<Dispatched, boolean>();
+  /** Asks the queues about the jobs of the answers. */
+  const checkJobs = (check: 'known' | 'waiting') => async (answers: readonly Dispatched[]) => {
+    const results = new Map<Dispatched, boolean>();
     for (const { producer, ofQueue } of splitByQueue(answers)) {
-      const states = await producer[state](ofQueue.map(jobOf));
-      for (const [index, answer] of ofQueue.entries()) stateOf.set(answer, states[index] ?? false);
+      const ofJobs = await producer[check](ofQueue.map(jobOf));
+      for (const [index, answer] of ofQueue.entries()) results.set(answer, ofJobs[index] ?? false);
     }
-    return answers.map((answer) => stateOf.get(answer) ?? false);
+    return answers.map((answer) => results.get(answer) ?? false);
   };
 
   const remove = (answers: readonly QueuedKey[]) =>
@@ -243,8 +245,8 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
           ),
         ),
       ),
-    known: readState('known'),
-    waiting: readState('waiting'),
+    known: checkJobs('known'),
+    waiting: checkJobs('waiting'),
     prioritize: (answers) => runByQueue('prioritizing jobs', answers, (producer, ofQueue) => producer.prioritize(ofQueue.map(prioritized))),
     remove,
     removePrevious: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),

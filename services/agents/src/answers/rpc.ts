@@ -80,7 +80,7 @@ export const startAnswer = ({ answers, now, logger }: MethodsDeps): RpcOf<'agent
   },
 });
 
-type StartItem = Parameters<RpcOf<'agents', 'startAnswer'>['handle']>[0]['items'][number];
+type MessageItem = Parameters<RpcOf<'agents', 'startAnswer'>['handle']>[0]['items'][number];
 
 const toStartResult = (outcome: StartOutcome) =>
   'refusal' in outcome
@@ -97,10 +97,10 @@ const toStartResult = (outcome: StartOutcome) =>
       };
 
 /** When the caller gets a timeout: each message has its own time left beside that of the call. */
-const expiryOf = ({ timeLeftMs }: Pick<StartItem, 'timeLeftMs'>, call: Call) =>
+const expiryOf = ({ timeLeftMs }: Pick<MessageItem, 'timeLeftMs'>, call: Call) =>
   Math.min(call.expiresAt, timeLeftMs > 0 ? performance.now() + timeLeftMs : Number.POSITIVE_INFINITY);
 
-function toReceivedMessage({ principal, ...item }: StartItem, now: number, call: Call): Message {
+function toReceivedMessage({ principal, ...item }: MessageItem, now: number, call: Call): Message {
   // The gateway has checked this before.
   if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
   const { signal } = call;

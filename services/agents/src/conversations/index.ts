@@ -1,20 +1,12 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import {
-  deleteConversation,
-  getConversation,
-  getMessage,
-  listConversations,
-  listMessages,
-  setFeedback,
-  updateConversation,
-} from './rpc.ts';
 import { conversationStatements } from './store/conversations.ts';
 import { feedbackStatements } from './store/feedback.ts';
 import { messageStatements } from './store/messages.ts';
 import { removalStatements, removeDeletedConversation } from './store/removal.ts';
 
+export { conversationMethods } from './rpc.ts';
 export { ConversationCountEntity, ConversationEntity } from './store/conversations.ts';
 export { MessageFeedbackEntity } from './store/feedback.ts';
 export { findMessage, MessageEntity } from './store/messages.ts';
@@ -24,13 +16,3 @@ export const conversationsStatements = { ...messageStatements, ...conversationSt
 
 export const startConversationSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
   startSweep(process, 'deleted conversations', 1_000, () => removeDeletedConversation(store, process.logger), 4_000);
-
-export const conversationMethods = (deps: ServiceDeps) => ({
-  deleteConversation: deleteConversation(deps),
-  getConversation: getConversation(deps),
-  getMessage: getMessage(deps),
-  listConversations: listConversations(deps),
-  listMessages: listMessages(deps),
-  setFeedback: setFeedback(deps),
-  updateConversation: updateConversation(deps),
-});

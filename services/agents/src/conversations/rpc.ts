@@ -17,7 +17,7 @@ function readerOf(call: Call, agentId: string): Reader {
   return { tenant: { organizationId, environment }, agentId, userId };
 }
 
-export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
+const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, page }, call) {
     const reader = readerOf(call, agentId);
@@ -31,14 +31,14 @@ export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agent
   },
 });
 
-export const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
+const getConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'getConversation'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId }, call) {
     return { conversation: toConversation(requireFound(await findConversation(store.sql, readerOf(call, agentId), conversationId))) };
   },
 });
 
-export const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
+const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, messageId }, call) {
     const reader = readerOf(call, agentId);
@@ -48,7 +48,7 @@ export const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'
   },
 });
 
-export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listMessages'> => ({
+const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listMessages'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, conversationId, page }, call) {
     const reader = readerOf(call, agentId);
@@ -70,7 +70,7 @@ export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', '
 const maxTitleLength = 200;
 const maxCommentLength = 2_000;
 
-export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'updateConversation'> => ({
+const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'updateConversation'> => ({
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId, title }, call) {
     const reader = readerOf(call, agentId);
@@ -82,7 +82,7 @@ export const updateConversation = ({ store }: ServiceDeps): RpcOf<'agents', 'upd
 });
 
 /** The usage records of its answers stay. */
-export const deleteConversation = ({ store, auditRelay }: ServiceDeps): RpcOf<'agents', 'deleteConversation'> => ({
+const deleteConversation = ({ store, auditRelay }: ServiceDeps): RpcOf<'agents', 'deleteConversation'> => ({
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, conversationId }, call) {
     const reader = readerOf(call, agentId);
@@ -102,7 +102,7 @@ export const deleteConversation = ({ store, auditRelay }: ServiceDeps): RpcOf<'a
 const notAnAnswer = 'Only an answer takes feedback: this message was written by a user.';
 const notEnded = 'The answer has not ended yet. Wait for it before you give feedback.';
 
-export const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedback'> => ({
+const setFeedback = ({ store }: ServiceDeps): RpcOf<'agents', 'setFeedback'> => ({
   allow: callers({ scope: 'agents:chat' }),
   async handle({ agentId, messageId, score, comment }, call) {
     const reader = readerOf(call, agentId);
@@ -142,4 +142,14 @@ const toMessage = ({ credits, tier, failureCode, failureMessage, queries, record
   failure: failureCode === '' ? null : { code: failureCode, message: failureMessage },
   queries: queries ?? [],
   record: record && { ...record, steps: record.steps ?? [] },
+});
+
+export const conversationMethods = (deps: ServiceDeps) => ({
+  deleteConversation: deleteConversation(deps),
+  getConversation: getConversation(deps),
+  getMessage: getMessage(deps),
+  listConversations: listConversations(deps),
+  listMessages: listMessages(deps),
+  setFeedback: setFeedback(deps),
+  updateConversation: updateConversation(deps),
 });

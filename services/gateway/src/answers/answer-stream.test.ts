@@ -233,7 +233,7 @@ describe('streams of one organization whose readers do not read', () => {
     for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
   };
 
-  test('hold no more than their organization may: other ends wait until some of it was read', async () => {
+  test('buffer no more bytes than their organization may: other ends wait until some were read', async () => {
     const bufferedBytes = new BufferedBytes(1_000_000);
     const streams = Array.from({ length: 5 }, () => unread({ bufferedBytes }));
     for (const { stream } of streams) stream.take(endedWith(content));
@@ -260,7 +260,7 @@ describe('streams of one organization whose readers do not read', () => {
     expect((await written).cut).toBe(true);
   });
 
-  test('get no deltas while the organization holds all that it may, and are cut if that lasts', async () => {
+  test('get no deltas while the bytes of the organization are at their limit, and are cut if that lasts', async () => {
     const bufferedBytes = new BufferedBytes(1_000);
     const { stream, response, written, read, text } = unread({ bufferedBytes, memoryWaitMs: 1 });
     const release = bufferedBytes.add('org_1', 1_000);

@@ -60,7 +60,7 @@ const idOf = (attempt: number, text: string, hash = hashOf(text)) => `${attempt}
 
 const isAt = ({ length, hash }: StreamPosition, content: string) => content.length >= length && hashOf(content.slice(0, length)) === hash;
 
-/** One answer as server-sent events. Replies that arrive before the response head is written are queued. */
+/** One answer as server-sent events. Calls of the registry that arrive before the response head is written take effect after it. */
 export class AnswerStream implements Waiter {
   readonly #options: Required<Omit<AnswerStreamOptions, 'resumeFrom'>>;
   /** Undefined once a newer text has begun. */
@@ -69,8 +69,8 @@ export class AnswerStream implements Waiter {
   /** The hash of the text that the reader has. To hash it again for the id of each delta would cost the square of its length. */
   #textHash = newTextHash();
   readonly #onClose: (() => void)[] = [];
-  /** Replies that arrived before the response head was written; undefined afterwards. */
-  #queue: (() => void)[] | undefined = [];
+  /** Calls of the registry that arrived before the response head was written; undefined afterwards. */
+  #beforeHead: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
   #accepted: AcceptedAnswer = { messageId: '', conversationId: '' };
   #writtenAt = 0;
@@ -99,9 +99,9 @@ export class AnswerStream implements Waiter {
     if (response.destroyed) resolve(true);
     // The head says that the message was accepted; a first byte lets every proxy pass it on.
     this.#comment();
-    const queued = this.#queue ?? [];
-    this.#queue = undefined;
-    for (const work of queued) work();
+    const delayed = this.#beforeHead ?? [];
+    this.#beforeHead = undefined;
+    for (const work of delayed) work();
     const cut = await promise;
     this.#countUnread(0);
     for (const work of this.#onClose) work();
@@ -109,17 +109,17 @@ export class AnswerStream implements Waiter {
   }
 
   take(reply: Reply): void {
-    if (this.#queue) this.#queue.push(() => this.take(reply));
+    if (this.#beforeHead) this.#beforeHead.push(() => this.take(reply));
     else this.#pass(reply);
   }
 
   interrupted(): void {
-    if (this.#queue) this.#queue.push(() => this.#filter.interrupt());
+    if (this.#beforeHead) this.#beforeHead.push(() => this.#filter.interrupt());
     else this.#filter.interrupt();
   }
 
   end(reason: 'expired' | 'deleted'): void {
-    if (this.#queue) this.#queue.push(() => this.end(reason));
+    if (this.#beforeHead) this.#beforeHead.push(() => this.end(reason));
     else if (reason === 'deleted') this.#fail(answerDeletedError(this.#accepted));
     else this.#detach();
   }

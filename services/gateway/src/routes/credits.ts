@@ -14,7 +14,7 @@ import {
   userBalance,
 } from '../schemas/credits.ts';
 import { cursor, isoDate, limit, pageRequest, toListMeta } from '../schemas/list-query.ts';
-import { toAggregate, toUsageRecord, toUsageSummary, usageAnswer, usageSummary } from '../schemas/usage.ts';
+import { toAggregate, toUsageRecord, toUsageSummary, usageResponse, usageSummary } from '../schemas/usage.ts';
 import { userParams } from '../schemas/user.ts';
 
 export const getBalance = route({
@@ -94,7 +94,7 @@ export const listUsage = route({
   scope: 'credits:read',
   cost: 'read',
   query: usageQuery,
-  response: usageAnswer,
+  response: usageResponse,
   errors: ['invalid_cursor'],
   handler: ({ query: input, requestId }, { credits }) => listOrAggregate(credits, input, requestId),
 });
@@ -103,7 +103,7 @@ async function listOrAggregate(
   credits: Client<'credits'>,
   input: z.output<typeof usageQuery>,
   requestId: string,
-): Promise<z.output<typeof usageAnswer>> {
+): Promise<z.output<typeof usageResponse>> {
   const { user_id: userId = '', agent_id: agentId = '', date_from: dateFrom = '', date_to: dateTo = '', group_by: groupBy } = input;
   const request = { page: pageRequest(input), filter: { userId, agentId, dateFrom, dateTo } };
   if (groupBy !== undefined) return toAggregate(groupBy, await credits.aggregateUsage({ ...request, groupBy }), requestId);

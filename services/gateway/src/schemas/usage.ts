@@ -59,7 +59,7 @@ const aggregateMeta = listMeta
  * The responses of one path: records, or groups by what `group_by` names. Days come after weeks and months: a decoder that takes the first
  * variant whose fields are present would take these for days.
  */
-export const usageAnswer = z.union([
+export const usageResponse = z.union([
   z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
   z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),
   z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }).meta({ id: 'UsageOfMonthList' }),
@@ -139,7 +139,7 @@ export const toUsageRecord = (message: RecordMessage): z.output<typeof usageReco
 });
 
 /** Converts a page of groups of credits to its public form. */
-export function toAggregate(groupBy: GroupBy, message: AggregateMessage, requestId: string): z.output<typeof usageAnswer> {
+export function toAggregate(groupBy: GroupBy, message: AggregateMessage, requestId: string): z.output<typeof usageResponse> {
   const { from = '', to = '' } = message.dateRange ?? {};
   const meta = {
     ...toListMeta(message.page, requestId),

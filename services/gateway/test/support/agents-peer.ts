@@ -6,7 +6,7 @@ import { peerSettings } from './peer-settings.ts';
 type Methods = Implementation<'agents'>;
 type Sent<Name extends keyof Methods> = Parameters<RpcOf<'agents', Name>['handle']>[0];
 type Answered<Name extends keyof Methods> = Awaited<ReturnType<RpcOf<'agents', Name>['handle']>>;
-export type StartItem = Sent<'startAnswer'>['items'][number];
+export type MessageItem = Sent<'startAnswer'>['items'][number];
 export type StartResult = NonNullable<Answered<'startAnswer'>['results']>[number];
 type AnswerState = NonNullable<Answered<'readAnswers'>['results']>[number];
 export type AnswerMessage = Extract<Reply, { kind: 'ended' }>['message'];
@@ -76,7 +76,7 @@ export interface AgentsScript {
   getMessage: RpcOf<'agents', 'getMessage'>['handle'];
   cancelAnswer: RpcOf<'agents', 'cancelAnswer'>['handle'];
   /** The outcome of one message. */
-  start: (item: StartItem) => StartResult | Promise<StartResult>;
+  start: (item: MessageItem) => StartResult | Promise<StartResult>;
   /** The state of one answer. */
   read: (answerId: string) => AnswerState | Promise<AnswerState>;
 }

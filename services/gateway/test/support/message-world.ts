@@ -1,5 +1,5 @@
 import { testRedis } from '@agent-service/testkit';
-import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './agents-peer.ts';
+import { answerMessage, type MessageItem, pending, type ReplySender, replySender, started, usualAgents } from './agents-peer.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './gateway.ts';
 import { type Answer, ask } from './http.ts';
 import { type Peer, startPeer } from './peer.ts';
@@ -19,7 +19,7 @@ export interface MessageWorld {
   readonly redisUrl: string;
   post(json?: object, headers?: Record<string, string>, gateway?: Gateway): Promise<Answer>;
   /** Accepts every message and has its answer published; returns the items that it accepts. */
-  answering(reply?: (item: StartItem) => ReturnType<typeof answerMessage>): StartItem[];
+  answering(reply?: (item: MessageItem) => ReturnType<typeof answerMessage>): MessageItem[];
   /** Sets the peer's usual script. */
   reset(): void;
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export async function startMessageWorld(): Promise<MessageWorld> {
     post: (json = { message: 'How much?' }, headers = {}, gateway = gateways[0]) =>
       ask(gateway.url, path, { method: 'POST', token, json, headers }),
     answering(reply = ({ answerId }) => answerMessage(answerId)) {
-      const items: StartItem[] = [];
+      const items: MessageItem[] = [];
       peer.agents.start = (item) => {
         items.push(item);
         setImmediate(() => replies.send(item.replyChannel, { kind: 'ended', id: item.answerId, message: reply(item) }));

@@ -1,7 +1,7 @@
 import type { Call } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import type { DataSourcesDeps } from '../sources.ts';
-import { connectDataSource } from './sources.ts';
+import { connectDataSource } from './data-sources.ts';
 
 const administrator = { organizationId: 'org_1', environment: 'live', userId: 'usr_1', credentialId: 'key_1', admin: true, role: 'admin' };
 const request = {

@@ -1,6 +1,6 @@
 import type { DataSourcesDeps } from '../sources.ts';
+import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './data-sources.ts';
 import { describeDataSource } from './describe.ts';
-import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './sources.ts';
 import { authorizeStep, finishStep } from './steps.ts';
 
 export const dataSourceMethods = (deps: DataSourcesDeps) => ({

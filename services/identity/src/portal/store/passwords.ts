@@ -108,8 +108,9 @@ const linkProviderAccountStatement = `
 
 /**
  * Unlinks the accounts of providers, and removes what the person of such an account may have set up without a proof of the user: a password
- * that was set after the first link, and a second factor that was confirmed after it without an older password. From then on the account with
- * the user's e-mail address can sign in. Returns what was removed, as fields of an audit entry.
+ * that was set after the first link, and a second factor that is not confirmed, or was confirmed after the first link while the user had no
+ * older password. From then on only the account with the user's e-mail address can be linked again. Returns what was removed, as fields of an
+ * audit entry.
  */
 export async function unlinkProviderAccounts(sql: Sql, organizationId: string, userId: string): Promise<Record<string, unknown>> {
   const [removed] = await sql<Removed>(unlinkProviderAccountsStatement, [organizationId, userId]);
