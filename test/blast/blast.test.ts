@@ -20,7 +20,7 @@ let accepted = 0;
 beforeAll(async () => {
   world = await startBlastWorld();
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 /** Sends the steady tenant's messages while the work goes on. */
 async function steadyDuring(work: () => Promise<void>): Promise<SteadyResult> {

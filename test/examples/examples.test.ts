@@ -73,7 +73,7 @@ const example = (...names: string[]) => join(repositoryRoot, 'examples', ...name
 const runExample = (file: string, args: readonly string[] = [], env: Record<string, string> = {}) =>
   run(process.execPath, [example(file), ...args], { ...settings, ...env });
 const printed = (program: Program, text: string) =>
-  until(`it prints ${text}, and printed ${program.output()}`, async () => program.output().includes(text), 60_000);
+  until(`it prints ${text}, and printed ${program.output()}`, async () => program.output().includes(text));
 
 async function ended({ child, output }: Program): Promise<string> {
   expect([await codeOf(child), output()]).toEqual([0, expect.any(String)]);
@@ -149,14 +149,14 @@ test(
       const event = { event_id: 'one', channel: 'sales', user: 'ann', text: question };
       expect([await send(event, 'another secret'), await send(event, secret, 1_000)]).toEqual([401, 401]);
       expect(await send(event)).toBe(200);
-      await until('the answer is posted', async () => posts.length === 1, 60_000);
+      await until('the answer is posted', async () => posts.length === 1);
       const balance = async () => (await call(settings['AGENT_SERVICE_KEY'] ?? '', 'GET', '/v1/credits/balance'))['balance'];
       const [answered, before] = [{ channel: 'sales', text: expect.stringMatching(/\d/) }, await balance()];
       // The conversation of the channel has begun, so a second answer to the first event would come before that to the next one.
       expect(await send(event)).toBe(200);
       expect(await balance()).toBe(before);
       expect(await send({ ...event, event_id: 'two' })).toBe(200);
-      await until('the next event is answered', async () => posts.length >= 2, 60_000);
+      await until('the next event is answered', async () => posts.length >= 2);
       expect(posts).toEqual([answered, answered]);
     } finally {
       chat.close();

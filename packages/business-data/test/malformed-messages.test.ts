@@ -116,14 +116,10 @@ test.each<readonly [string, Case[], RegExp]>([
     casesOf(resultShapes, (bytes) => ({ statement: { text: results, reply: Buffer.concat([oneColumn, first, bytes, first, complete]) } })),
     malformed,
   ],
-])(
-  'a malformed message %s ends its connection, and never the process',
-  async (_, cases, failure) => {
-    for (const { name, survey, statement } of await read(cases))
-      expect([name, survey, statement]).toEqual([name, expect.stringMatching(failure), expect.stringMatching(failure)]);
-  },
-  90_000,
-);
+])('a malformed message %s ends its connection, and never the process', async (_, cases, failure) => {
+  for (const { name, survey, statement } of await read(cases))
+    expect([name, survey, statement]).toEqual([name, expect.stringMatching(failure), expect.stringMatching(failure)]);
+});
 
 const endlessLogins: Shapes<Iterable<Buffer>> = [
   ['parameters', endless(status)],
@@ -136,7 +132,7 @@ test('a connection to a server that sends without end before the login is cut', 
     expect([name, survey, statement]).toEqual([name, expect.stringMatching(tooMuch), expect.stringMatching(tooMuch)]);
     expect([name, sentBytes < 20_000_000, megabytes < 400]).toEqual([name, true, true]);
   }
-}, 90_000);
+});
 
 const endlessSurveys: Shapes<Iterable<Buffer>> = [
   ['rows', endless(oneColumn, first)],
@@ -151,7 +147,7 @@ test('a connection to a server that sends without end in a survey is cut; statem
     expect([name, survey, statement]).toEqual([name, expect.stringMatching(tooMuch), 'read']);
     expect([name, sentBytes < 60_000_000, megabytes < 400]).toEqual([name, true, true]);
   }
-}, 90_000);
+});
 
 test('a connection is closed after a refused login and at the end, also where the server leaves it open', async () => {
   const refused = message('E', 'SFATAL\0C28000\0Mno\0\0');

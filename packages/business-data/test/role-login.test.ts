@@ -22,7 +22,7 @@ beforeAll(async () => {
   await administrator.connect();
   await administrator.query('create table tasks (id integer primary key)');
   await requirePasswords();
-}, 60_000);
+});
 
 afterEach(async () => {
   await source?.close();
@@ -33,7 +33,7 @@ afterEach(async () => {
 afterAll(async () => {
   await administrator?.end();
   await server?.remove();
-}, 60_000);
+});
 
 const rules = (...lines: readonly string[]) =>
   administrator.query(`
@@ -243,4 +243,4 @@ test('a stopped server is unavailable, and is used again when it has started', a
   administrator = new pg.Client({ connectionString: server.url });
   await administrator.connect();
   expect(await userOf(from)).toBe(role);
-}, 60_000);
+});

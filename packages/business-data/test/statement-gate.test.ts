@@ -88,29 +88,25 @@ test('the first statements of a process take little memory', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, script]);
   process.stderr.write(`the peak of memory was ${stdout} MB\n`);
   expect(Number(stdout)).toBeLessThan(250);
-}, 60_000);
+});
 
 test.each([
   ['loop', 'timeout'],
   ['allocate numbers', 'memory'],
   ['trap', 'crash'],
   ['exit', 'crash'],
-])(
-  'a statement that makes its thread %s fails alone, and another thread takes its place',
-  async (fault, reason) => {
-    const { gate, lost, ready } = gateOf({ threads: 1, limitMs: fault === 'loop' ? 1_500 : 30_000, waitMs: 60_000, entry: hostile });
-    const outcomes = await Promise.allSettled([
-      gate.of('attacker').pass(fault, scope),
-      gate.of('attacker').pass(honest, scope),
-      ...Array.from({ length: 20 }, () => gate.of('honest').pass(honest, scope)),
-    ]);
-    expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: tooMuch });
-    for (const outcome of outcomes.slice(1)) expect(outcome).toEqual({ status: 'fulfilled', value: passed });
-    expect(lost).toEqual([reason]);
-    expect(ready()).toBe(1);
-  },
-  60_000,
-);
+])('a statement that makes its thread %s fails alone, and another thread takes its place', async (fault, reason) => {
+  const { gate, lost, ready } = gateOf({ threads: 1, limitMs: fault === 'loop' ? 1_500 : 30_000, waitMs: 60_000, entry: hostile });
+  const outcomes = await Promise.allSettled([
+    gate.of('attacker').pass(fault, scope),
+    gate.of('attacker').pass(honest, scope),
+    ...Array.from({ length: 20 }, () => gate.of('honest').pass(honest, scope)),
+  ]);
+  expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: tooMuch });
+  for (const outcome of outcomes.slice(1)) expect(outcome).toEqual({ status: 'fulfilled', value: passed });
+  expect(lost).toEqual([reason]);
+  expect(ready()).toBe(1);
+});
 
 test('a tenant whose statements exceed their time holds at most one thread, and is refused for some seconds after three', async () => {
   let now = 0;
@@ -125,7 +121,7 @@ test('a tenant whose statements exceed their time holds at most one thread, and 
   await expect(attacker.pass(honest, scope)).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('a few seconds') });
   now += 11_000;
   expect(await attacker.pass(honest, scope)).toEqual(passed);
-}, 60_000);
+});
 
 test('costly tenants share one thread, and the statements of other tenants continue', async () => {
   const { gate, lost } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
@@ -135,7 +131,7 @@ test('costly tenants share one thread, and the statements of other tenants conti
   const undisturbed = await countUndisturbed(gate, lost, attacks);
   expect(undisturbed.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(8);
   expect(lost).toEqual(Array(8).fill('timeout'));
-}, 60_000);
+});
 
 test('eight tenants with slow statements leave a thread free for a tenant with fast ones', async () => {
   const { gate } = gateOf({ limitMs: 30_000, waitMs: 120_000, entry: hostile, now: () => 0 });
@@ -150,7 +146,7 @@ test('eight tenants with slow statements leave a thread free for a tenant with f
   await Promise.all(attacks);
   // The slow statements share one thread: only those that ran at the same time came before.
   expect(finished.slice(8).indexOf('honest')).toBeLessThan(8);
-}, 60_000);
+});
 
 test('statements of one tenant that follow each other in a thread all pass, and return to the queue when the thread is lost', async () => {
   const { gate, lost } = gateOf({ threads: 1, limitMs: 30_000, waitMs: 60_000, entry: hostile });
@@ -161,7 +157,7 @@ test('statements of one tenant that follow each other in a thread all pass, and 
   await expect(fault).rejects.toMatchObject(tooMuch);
   expect(await Promise.all([...before, ...after])).toEqual(Array.from({ length: 40 }, () => passed));
   expect(lost).toEqual(['crash']);
-}, 60_000);
+});
 
 const fillRounds = Number(process.env['FILL_ROUNDS'] ?? 1);
 
@@ -188,7 +184,7 @@ test('the gate is unready while no thread can be started, and recovers by itself
   await gate.check();
   expect([new Set(lost), ready() > 0]).toEqual([new Set(['start']), true]);
   await rm(file);
-}, 60_000);
+});
 
 test('a waiting statement ends when its caller cancels, and all waiting statements end with the gate', async () => {
   const { gate } = gateOf({ threads: 1, limitMs: 2_000, entry: hostile });

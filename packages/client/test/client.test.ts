@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await startClientWorld({ ANSWER_WAIT_SECONDS: '1' });
   ({ client, agentId } = world);
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 beforeEach(() => void world.proxy.received.splice(0));
 
 const spent = async () => (await client.get('/v1/credits/usage')).meta.total;

@@ -25,7 +25,7 @@ long('the Python client', () => {
     const file = join(await testFolder(), 'openapi.json');
     writeFileSync(file, await (await fetch(`${world.system.url}/openapi.json`)).text());
     await run('python', 'generate.py', file, '--check');
-  }, 60_000);
+  });
 
   test('is formatted, linted and typed strictly', async () => {
     await run('ruff', 'format', '--check', '.');

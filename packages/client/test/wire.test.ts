@@ -234,7 +234,7 @@ test('the wait for an answer also ends where the service is silent', async () =>
   const client = connect(url, { maxRetries: 4 });
   await expect(sendMessage(client, 'agt_1', { message: 'x' }, { waitMs: 100 })).rejects.toMatchObject({ name: 'TimeoutError' });
   await expect(waitForAnswer(client, 'agt_1', 'msg_1', { waitMs: 100 })).rejects.toThrow('The answer msg_1 has not ended within 100 ms.');
-}, 20_000);
+});
 
 test.each(['<h1>Sign in</h1>', '{}', '{"data":{"access_token":"x"}}'])(
   'a token endpoint that gives no token is an error at once: %s',

@@ -159,7 +159,7 @@ test('a process that dies again and again leaves no more than one that died once
   expect(readData(folder, 'supervisor.json')).toMatchObject({ processes: {} });
   expect(openFiles() - openAtFirst).toBeLessThan(5);
   registry.release();
-}, 90_000);
+});
 
 test('drafts of a process that died as it wrote are removed by the next start, those of a live one are not', async () => {
   const folder = await testFolder();

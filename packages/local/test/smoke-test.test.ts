@@ -43,4 +43,4 @@ test('the smoke test of an installation repeats a request that met a 503, under 
   expect(stdout).toMatch(/^message msg_\w+ was answered and settled for \d+ credits/);
   expect(keys[1]).toBe(keys[0]);
   expect(new Set(keys).size).toBe(keys.length - 1);
-}, 90_000);
+});

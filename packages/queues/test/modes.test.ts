@@ -160,5 +160,5 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
       await cause();
       await flows(fault);
     }
-  }, 60_000);
+  });
 });

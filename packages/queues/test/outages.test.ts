@@ -175,4 +175,4 @@ test('a connection whose peer is silently lost is replaced', async () => {
   expect(channel.lastGapAt).toBeGreaterThan(0);
   await own.stop();
   proxy.close();
-}, 60_000);
+});

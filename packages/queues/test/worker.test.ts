@@ -231,4 +231,4 @@ test('Redis does not grow with the jobs that are done', async () => {
   expect(first.used).toBeGreaterThan(0);
   // One byte for each of 10,000 jobs.
   expect(second.used - first.used).toBeLessThan(10_000);
-}, 60_000);
+});

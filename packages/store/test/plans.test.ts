@@ -39,7 +39,7 @@ beforeAll(async () => {
   await migrate({ url: database.url, schema, migrations: [migration('1', idempotencyTable, outboxTable, deadLettersTable)] });
   store = await recordingStore(database.url, schema);
   runs = await recordSteps(store, schema, { steps, grow });
-}, 60_000);
+});
 afterAll(async () => {
   await store?.end();
   await database?.drop();

@@ -8,7 +8,7 @@ const clock = { now: Date.UTC(2026, 0, 15, 12) };
 
 beforeAll(async () => {
   agents = await boot({ now: () => clock.now, settings: { WEBHOOKS_ENABLED: 'true', WEBHOOKS_ADDRESS: '127.0.0.1:1' } });
-}, 30_000);
+});
 afterAll(() => agents.stop());
 
 const create = (more: object = {}) => createAgent(agents.gateway, more);

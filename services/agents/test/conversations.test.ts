@@ -15,7 +15,7 @@ beforeAll(async () => {
   agents = await boot({ now: () => start });
   agentId = await createAgent(agents.gateway);
   talk = new StoredConversations(agents.database, { organizationId: 'org_a', environment: 'live', agentId, userId: 'usr_1' });
-}, 30_000);
+});
 afterAll(() => agents?.stop());
 
 const next = () => (at += 10);

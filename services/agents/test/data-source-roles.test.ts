@@ -19,7 +19,7 @@ let other: OwnPostgres;
 
 beforeAll(async () => {
   [old, other] = await Promise.all([ownPostgres(), ownPostgres()]);
-}, 60_000);
+});
 
 beforeEach(() => {
   logged.length = 0;
@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterAll(async () => {
   await Promise.all([old?.remove(), other?.remove()]);
-}, 60_000);
+});
 
 async function onOld<Row extends object>(text: string): Promise<Row[]> {
   const client = new Client({ connectionString: old.url });

@@ -14,7 +14,7 @@ let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot({ now: () => start });
-}, 30_000);
+});
 afterAll(() => agents.stop());
 
 async function remains(agentId: string): Promise<Record<string, number>> {
@@ -44,7 +44,7 @@ test('conversations and messages of a deleted agent go, those of others stay', a
   await until(async () => (await remains(gone))['deleted'] === 0);
   expect(await remains(gone)).toEqual(nothing);
   expect(await remains(kept)).toEqual(before);
-}, 30_000);
+});
 
 test('an agent that leaves much goes in bounded steps, a long conversation bit by bit', async () => {
   const { store, database, stop } = await compose();
@@ -83,7 +83,7 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
   } finally {
     await stop();
   }
-}, 30_000);
+});
 
 test('deletion waits for pending answers, and then removes everything', async () => {
   const agentId = await createAgent(agents.gateway);
@@ -102,7 +102,7 @@ test('deletion waits for pending answers, and then removes everything', async ()
   await talk.end(conversationId, answer, start + 10);
   await until(async () => (await remains(agentId))['deleted'] === 0);
   expect(await remains(agentId)).toEqual(nothing);
-}, 30_000);
+});
 
 test('feedback that meets the removal of its conversation leaves no row behind', async () => {
   const { store, database, databaseUrl, stop } = await compose();
@@ -144,7 +144,7 @@ test('feedback that meets the removal of its conversation leaves no row behind',
   } finally {
     await stop();
   }
-}, 30_000);
+});
 
 test('an agent whose answers are unfinished delays no other agent, and its finished conversations are removed', async () => {
   const { store, database, stop } = await compose();
@@ -178,7 +178,7 @@ test('an agent whose answers are unfinished delays no other agent, and its finis
   } finally {
     await stop();
   }
-}, 30_000);
+});
 
 test('a deleted agent or conversation of which another session holds a row locked delays no other', async () => {
   const { store, database, stop } = await compose();
@@ -223,4 +223,4 @@ test('a deleted agent or conversation of which another session holds a row locke
     locking.release();
     await stop();
   }
-}, 30_000);
+});

@@ -9,7 +9,7 @@ let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot();
-}, 30_000);
+});
 afterAll(() => agents.stop());
 
 const counted = `
@@ -60,5 +60,4 @@ test.each(numbers)(
     expect(kept.rows).toEqual(real.rows);
     expect(real.rows.length).toBeGreaterThan(5);
   },
-  30_000,
 );

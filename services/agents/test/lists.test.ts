@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   await createAgent(agents.gateway, { name: 'Sales of others' }, { organizationId: 'org_b' });
   await createAgent(agents.gateway, { name: 'Sales in test' }, { environment: 'test' });
-}, 60_000);
+});
 afterAll(() => agents.stop());
 
 const list = (filter: Filter, page: { limit?: number; cursor?: string } = {}, caller = {}) =>

@@ -78,7 +78,7 @@ beforeAll(async () => {
     });
   }
   for (const statement of grow) await client.query(statement);
-}, 60_000);
+});
 afterAll(async () => {
   client.release(true);
   await agents.stop();

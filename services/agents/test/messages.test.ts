@@ -12,7 +12,7 @@ let agentId: string;
 beforeAll(async () => {
   agents = await boot({ now: () => clock.now });
   agentId = await createAgent(agents.gateway);
-}, 30_000);
+});
 afterAll(() => agents.stop());
 
 const talkOf = (userId: string, more: object = {}) =>

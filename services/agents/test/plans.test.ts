@@ -137,7 +137,7 @@ beforeAll(async () => {
   for (const [name, more] of Object.entries(lists)) await prepare(name, (sql) => selectAgents(sql, { ...filter, ...more }, 20));
   for (const statement of grow) await client.query(statement);
   for (const name of prepared.keys()) plans.set(name, await explain(name));
-}, 60_000);
+});
 afterAll(async () => {
   client.release(true);
   await agents.stop();

@@ -6,7 +6,7 @@ import { migrations } from '../src/store/migrations/index.ts';
 let migrated: MigratedSchema;
 beforeAll(async () => {
   migrated = await migratedSchema({ schema: 'agents', migrations, entities });
-}, 60_000);
+});
 afterAll(() => migrated?.drop());
 
 test('entities describe the schema that the migrations make', async () => {

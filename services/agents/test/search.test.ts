@@ -18,7 +18,7 @@ beforeAll(async () => {
   await loadAgents(agents.database, tenant, Date.UTC(2026, 0, 1), created);
   await loadAgents(agents.database, { ...tenant, organizationId: 'org_b' }, Date.UTC(2026, 0, 1), created);
   await agents.database.query('analyze');
-}, 60_000);
+});
 afterAll(() => agents.stop());
 
 /** Walks as if the first page had counted `carried` matches. Few matches are counted again, many are not. */
@@ -83,4 +83,4 @@ test('a search uses its index of trigrams also in a generic plan', async () => {
     created_at, updated_at, folded_name, folded_description, grams from agents cross join generate_series(1, 4) as n`);
   await agents.database.query('analyze agents');
   expect(await plansOf('agent 17')).toMatch(/Bitmap Index Scan on agents_grams_index/);
-}, 60_000);
+});

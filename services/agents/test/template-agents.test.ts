@@ -16,7 +16,7 @@ let organizations = 0;
 beforeAll(async () => {
   agents = await boot({ now: () => clock.now, settings: { WEBHOOKS_ENABLED: 'true', WEBHOOKS_ADDRESS: '127.0.0.1:1' } });
   templates = createClient('agents', { address: agents.address, as: 'templates', config: { SERVICE_SECRET: [secret] } });
-}, 30_000);
+});
 afterAll(async () => {
   templates.close();
   await agents.stop();

@@ -17,11 +17,11 @@ beforeAll(async () => {
   const settings = { REDIS_URL: (await testRedis()).url, CREDITS_ADDRESS: '127.0.0.1:1', ...clocks.settings };
   agents = await serviceProcess('agents', database.url, settings);
   await agents.start('alive');
-}, 60_000);
+});
 afterAll(async () => {
   await agents?.stop();
   await database?.drop();
-}, 30_000);
+});
 
 test('a process whose clock is 40 days ahead when it starts writes the time of its database', async () => {
   const gateway = createClient('agents', { address: agents.address, as: 'gateway', config: { SERVICE_SECRET: [secret] } });
@@ -43,4 +43,4 @@ test('a process whose clock is 40 days ahead when it starts writes the time of i
   );
   expect(partitions).toEqual([{ count: 1 }]);
   await client.end();
-}, 30_000);
+});

@@ -10,11 +10,11 @@ let serial = 0;
 beforeAll(async () => {
   scene = await setScene();
   worker = await bootWorker(scene, {}, { renewEveryMs: 200 });
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.stop();
   await scene?.stop();
-}, 60_000);
+});
 beforeEach(() => scene.reset());
 
 const newId = () => `msg_${++serial}`;

@@ -19,8 +19,8 @@ let serial = 0;
 
 beforeAll(async () => {
   scene = await setScene();
-}, 60_000);
-afterAll(() => scene?.stop(), 60_000);
+});
+afterAll(() => scene?.stop());
 beforeEach(async () => {
   scene.reset();
   scene.agents.script.begin = ({ answer }) => ({ message: answer?.answerId ?? '' });
@@ -42,8 +42,8 @@ test('an answer that kills its process affects no other answer, in the worker or
   const [inWorker, apart, poisons] = [newIds('slow', 20), newIds('slow', 1), newIds('poison', 3)];
   await scene.dispatcher.dispatch(inWorker);
   await scene.dispatcher.dispatch([...apart, ...poisons], 2, 'answerApart');
-  await until('the deaths are reported', () => scene.agents.died.length === 3, 30_000);
-  await until('all others are completed', () => scene.agents.completed.length === 21, 30_000);
+  await until('the deaths are reported', () => scene.agents.died.length === 3);
+  await until('all others are completed', () => scene.agents.completed.length === 21);
   expect(completed()).toEqual([...inWorker, ...apart].sort());
   expect(scene.agents.died.map(({ answer, attempt }) => `${answer?.answerId} ${attempt}`).sort()).toEqual(poisons.map((id) => `${id} 1`));
   expect(await worker.isReady()).toBe(true);
@@ -54,18 +54,18 @@ test('an answer that kills its process affects no other answer, in the worker or
     expect.arrayContaining([...apart, ...poisons]),
   );
   expect(scene.agents.begunItems.filter(({ apart }) => apart)).toHaveLength(4);
-}, 60_000);
+});
 
 test('processes are reused up to the limit, and end with their worker', async () => {
   const ids = newIds('quick', 12);
   await scene.dispatcher.dispatch(ids, 2, 'answerApart');
-  await until('all are completed', () => scene.agents.completed.length === 12, 30_000);
+  await until('all are completed', () => scene.agents.completed.length === 12);
   const children = worker.children();
   expect(children.length).toBeGreaterThan(0);
   expect(children.length).toBeLessThanOrEqual(2);
   await worker.kill();
-  await until('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
-}, 60_000);
+  await until('they have ended', () => children.every((pid) => !isAlive(pid)));
+});
 
 test('answers that share a process are all completed when their worker is killed', async () => {
   const gates = { first: Promise.withResolvers<void>(), second: Promise.withResolvers<void>() };
@@ -76,37 +76,37 @@ test('answers that share a process are all completed when their worker is killed
   const callsBefore = scene.model.calls.length;
   const [first, second] = [newIds('first'), newIds('second')];
   await scene.dispatcher.dispatch([...first, ...second], 2, 'answerApart', true);
-  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
+  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2);
   const children = worker.children();
   expect(children).toHaveLength(1);
   await worker.kill();
   gates.first.resolve();
   await until('the first is completed', () => completed().length === 1);
   gates.second.resolve();
-  await until('the process has ended', () => children.every((pid) => !isAlive(pid)), 20_000);
+  await until('the process has ended', () => children.every((pid) => !isAlive(pid)));
   expect(completed()).toEqual([...first, ...second]);
   expect(worker.log.filter(({ event }) => event === 'uncaughtException')).toEqual([]);
-}, 60_000);
+});
 
 test('answers that have lost one lease share processes, but not with one that runs alone, and a death is reported once for all', async () => {
   const [shared, poisons, alone] = [newIds('slow', 60), newIds('poison', 1), newIds('quick', 3)];
   await scene.dispatcher.dispatch([...shared, ...poisons], 2, 'answerApart', true);
   await scene.dispatcher.dispatch(alone, 3, 'answerApart');
-  await until('the death is reported', () => scene.agents.died.length > 0, 30_000);
+  await until('the death is reported', () => scene.agents.died.length > 0);
   const died = scene.agents.died.map(({ answer }) => answer?.answerId);
   expect(died).toContain(poisons[0]);
   const others = [...shared, ...alone].filter((id) => !died.includes(id));
   // Answers that were not begun when their process died have lost only their jobs; agents dispatches them again.
   const begunIds = new Set(scene.agents.begunItems.map(({ answer }) => answer?.answerId));
   const expected = others.filter((id) => begunIds.has(id) || alone.includes(id)).sort();
-  await until('the others are completed', () => expected.every((id) => completed().includes(id)), 30_000);
+  await until('the others are completed', () => expected.every((id) => completed().includes(id)));
   expect(scene.agents.deathCalls).toEqual([died.length]);
   expect(deaths()).toHaveLength(1);
   const begunShared = scene.agents.begunItems.filter((item) => item.shared).map(({ answer }) => answer?.answerId);
   expect(begunShared.filter((id) => alone.includes(id ?? ''))).toEqual([]);
   expect(scene.agents.begunItems.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(expect.arrayContaining(alone));
   expect(worker.children().length).toBeLessThanOrEqual(2);
-}, 60_000);
+});
 
 test('a process that hangs without dying is killed and reported, and one that answers pings is not', async () => {
   const deaths: Death[] = [];
@@ -118,7 +118,7 @@ test('a process that hangs without dying is killed and reported, and one that an
   const never = new AbortController();
   const jobs = newIds('hanging', 2).map((answerId) => ({ ...tenant, answerId, dispatch: 2 }));
   const runs = [hanging.run(jobs[0] as ApartJob, never.signal), living.run(jobs[1] as ApartJob, never.signal)];
-  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
+  await until('the model is called for both', () => scene.model.calls.length === callsBefore + 2);
   process.kill(hanging.pid, 'SIGSTOP');
   await runs[0];
   expect(deaths).toMatchObject([{ how: 'SIGKILL', runs: [{ job: jobs[0], attempt: 1 }] }]);
@@ -127,13 +127,13 @@ test('a process that hangs without dying is killed and reported, and one that an
   await runs[1];
   await living.end();
   expect(deaths).toHaveLength(1);
-}, 60_000);
+});
 
 test('SIGTERM: all answers of a shared process are returned in time, and none is reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(newIds('silent', 80), 2, 'answerApart', true);
-  await until('all are begun', () => scene.agents.begunItems.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
+  await until('all are begun', () => scene.agents.begunItems.length === 80 && scene.model.calls.length - callsBefore === 80);
   expect(worker.children()).toHaveLength(2);
   process.stdout.write(
     `shared processes with ${80 / worker.children().length} answers each: ${worker.children().map(residentKB).join(', ')} kB\n`,
@@ -141,19 +141,19 @@ test('SIGTERM: all answers of a shared process are returned in time, and none is
   worker.signal('SIGTERM');
   expect(await worker.ended).toBe(0);
   expect([scene.agents.returned.length, scene.agents.died]).toEqual([80, []]);
-}, 60_000);
+});
 
 test('SIGTERM: an answer that runs apart is returned in time and is not reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(newIds('silent'), 2, 'answerApart');
-  await until('the model is called', () => scene.model.calls.length > callsBefore, 30_000);
+  await until('the model is called', () => scene.model.calls.length > callsBefore);
   await until('it is begun', () => worker.children().length === 1);
   worker.signal('SIGTERM');
   expect(await worker.ended).toBe(0);
   expect(worker.log.filter(({ event }) => event === 'stop_failed')).toEqual([]);
   expect([scene.agents.returned.length, scene.agents.died]).toEqual([1, []]);
-}, 60_000);
+});
 
 const residentKB = (pid: number) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
@@ -172,11 +172,11 @@ test('a process that is ended while it runs an answer returns it, and the answer
   const callsBefore = scene.model.calls.length;
   const [answerId = ''] = newIds('interrupted', 1);
   const run = apart.run({ ...tenant, answerId, dispatch: 2 }, new AbortController().signal);
-  await until('the model is called', () => scene.model.calls.length > callsBefore, 30_000);
+  await until('the model is called', () => scene.model.calls.length > callsBefore);
   await apart.end();
   await run;
   expect([scene.agents.returned.map(({ answer }) => answer?.answerId), deaths]).toEqual([[answerId], []]);
-}, 30_000);
+});
 
 test('a process that is no longer needed ends at once, although workers leave their service slowly', async () => {
   const environment = { ...(await settingsFor(scene)), DRAIN_DELAY_MS: '60000' };
@@ -187,4 +187,4 @@ test('a process that is no longer needed ends at once, although workers leave th
   await apart.end();
   expect(isAlive(apart.pid)).toBe(false);
   expect(deaths).toEqual([]);
-}, 30_000);
+});

@@ -40,8 +40,8 @@ let worker: RunningProcess | undefined;
 
 beforeAll(async () => {
   scene = await setScene();
-}, 60_000);
-afterAll(() => scene?.stop(), 60_000);
+});
+afterAll(() => scene?.stop());
 
 afterEach(async () => {
   await worker?.stop();

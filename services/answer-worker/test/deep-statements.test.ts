@@ -15,13 +15,13 @@ beforeAll(async () => {
   database = createDataSource({ url: business.url }, () => undefined);
   const limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
   await database.transaction('read write', limits, (run) => run('create table public.notes as select generate_series(1, 2) as id'));
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.stop();
   await database?.close();
   await business?.drop();
   await scene?.stop();
-}, 60_000);
+});
 
 const query = (sql: string) => ({ name: 'query', arguments: { sql } });
 const honest: ModelReply = { kind: 'tools', calls: [query('select id from notes order by id')] };
@@ -44,7 +44,7 @@ test('answers whose models send deep statements break no other answer of the wor
   // Five at a time: a thread checks the statements of a tenant one after the other, and none of them may wait for long.
   for (let ended = 5; ended <= attackers.length; ended += 5) {
     await scene.dispatcher.dispatch(attackers.slice(ended - 5, ended));
-    await until('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === ended, 60_000);
+    await until('the deep statements are refused', () => scene.agents.completed.length + scene.agents.failed.length === ended);
   }
   expect(scene.agents.failed.map(({ failure }) => failure)).toEqual([]);
   const first = scene.model.calls.length;

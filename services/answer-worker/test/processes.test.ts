@@ -11,8 +11,8 @@ let serial = 0;
 
 beforeAll(async () => {
   scene = await setScene();
-}, 60_000);
-afterAll(() => scene?.stop(), 60_000);
+});
+afterAll(() => scene?.stop());
 beforeEach(() => scene.reset());
 afterEach(async () => {
   await worker?.kill();
@@ -51,7 +51,7 @@ test('SIGTERM: unready at once, no new jobs, running answers are finished in tim
   // The next worker runs it.
   await start();
   await until('the last one is completed', () => scene.agents.completed.length === 6);
-}, 30_000);
+});
 
 test('SIGTERM: unfinished answers are returned at once in one call, and their calls of the model end', async () => {
   const running = await start({ ANSWER_DRAIN_MS: '300' });
@@ -68,7 +68,7 @@ test('SIGTERM: unfinished answers are returned at once in one call, and their ca
   expect(scene.model.abandoned).toBe(abandoned + 20);
   expect(scene.agents.failed).toEqual([]);
   expect(outcomesIn(running)).toEqual(Array(20).fill('returned'));
-}, 30_000);
+});
 
 test('SIGTERM while agents is unavailable: the process ends', async () => {
   const running = await start({ ANSWER_DRAIN_MS: '500' });
@@ -78,7 +78,7 @@ test('SIGTERM while agents is unavailable: the process ends', async () => {
   running.signal('SIGTERM');
   expect(await running.ended).toBe(0);
   await scene.agents.start();
-}, 30_000);
+});
 
 test('a worker that was frozen beyond its leases drops those answers, with one warning for each', async () => {
   const running = await start();
@@ -91,7 +91,7 @@ test('a worker that was frozen beyond its leases drops those answers, with one w
   scene.agents.script.complete = () => 'attempt_superseded';
   await until('the model has answered while the worker is frozen', () => pause(600, true));
   running.signal('SIGCONT');
-  await until('both are dropped', () => outcomesIn(running).length === 2, 15_000);
+  await until('both are dropped', () => outcomesIn(running).length === 2);
   expect(outcomesIn(running).sort()).toEqual(['lost', 'superseded']);
   const warnings = running.log.filter(
     (line) => Number(line['level']) >= 40 && [slow, done].some((id) => JSON.stringify(line).includes(id)),
@@ -102,7 +102,7 @@ test('a worker that was frozen beyond its leases drops those answers, with one w
   scene.reset();
   await scene.dispatcher.dispatch(newIds(1));
   await until('the next is completed', () => scene.agents.completed.length === 1);
-}, 40_000);
+});
 
 test('one log line for each answer, with ids and durations and without texts', async () => {
   const running = await start();
@@ -126,7 +126,7 @@ test('one log line for each answer, with ids and durations and without texts', a
   });
   for (const name of ['begin_ms', 'model_ms', 'end_ms', 'duration_ms', 'first_delta_ms']) expect(line?.[name]).toEqual(expect.any(Number));
   expect(JSON.stringify(running.log)).not.toContain('secret');
-}, 30_000);
+});
 
 test('the answer and the call of its model are spans of the caller’s trace', async () => {
   const collector = await spanCollector();
@@ -141,7 +141,7 @@ test('the answer and the call of its model are spans of the caller’s trace', a
   expect(span('answer')).toMatchObject({ service: 'answer-worker', parentSpanId: 'b7ad6b7169203331' });
   expect(span('model')?.parentSpanId).toBe(span('answer')?.spanId);
   await collector.stop();
-}, 30_000);
+});
 
 test('it starts without Redis and agents, alive and not ready, and works as soon as both are there', async () => {
   const redis: OwnRedis = await ownRedis();
@@ -152,7 +152,7 @@ test('it starts without Redis and agents, alive and not ready, and works as soon
   expect([await worker.isAlive(), await worker.isReady()]).toEqual([true, false]);
   await redis.start();
   await scene.agents.start();
-  await until('it is ready', worker.isReady, 15_000);
+  await until('it is ready', worker.isReady);
   const ids = newIds(1);
   await until('the job is taken by Redis', () =>
     dispatcher.dispatch(ids).then(
@@ -160,10 +160,10 @@ test('it starts without Redis and agents, alive and not ready, and works as soon
       () => false,
     ),
   );
-  await until('it is completed', () => scene.agents.completed.length === 1, 15_000);
+  await until('it is completed', () => scene.agents.completed.length === 1);
   await dispatcher.stop();
   await redis.stop();
-}, 60_000);
+});
 
 test('a worker whose clock is 40 days ahead, and that starts before agents, begins no answer until it knows the time', async () => {
   const clocks = await clockShifts();
@@ -173,7 +173,7 @@ test('a worker whose clock is 40 days ahead, and that starts before agents, begi
   const ids = newIds(5);
   await scene.dispatcher.dispatch(ids);
   await scene.agents.start();
-  await until('all are completed', () => scene.agents.completed.length === ids.length, 30_000);
+  await until('all are completed', () => scene.agents.completed.length === ids.length);
   expect(scene.agents.failed).toEqual([]);
   expect(await worker.isReady()).toBe(false);
-}, 60_000);
+});

@@ -21,7 +21,7 @@ beforeAll(async () => {
   database = createDataSource({ url: business.url }, () => undefined);
   await sql('create table public.notes (id serial primary key, edits integer not null, secret text)');
   await sql(`insert into public.notes (edits, secret) values (0, 'CANARY')`);
-}, 60_000);
+});
 beforeEach(() => scene.reset());
 afterEach(async () => {
   await worker?.stop();
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database?.close();
   await business?.drop();
   await scene?.stop();
-}, 60_000);
+});
 
 const limits = { timeoutMs: 10_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
 /** Runs SQL without the tools and gates. */
@@ -141,4 +141,4 @@ test('two workers that come to a scope at once make one role of it', async () =>
   await until('both have said so', () => processes.every(({ log }) => log.some(({ event }) => event === 'answer')));
   expect(processes.flatMap(({ log }) => log.filter(({ event }) => String(event).startsWith('data_source')))).toEqual([]);
   expect(await roles()).toHaveLength(1);
-}, 60_000);
+});

@@ -17,13 +17,13 @@ beforeAll(async () => {
   database = createDataSource({ url: business.url }, () => undefined);
   await sql('create table public.notes (id integer primary key, edits integer not null)');
   await sql('insert into public.notes values (1, 0), (2, 0)');
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.stop();
   await database?.close();
   await business?.drop();
   await scene?.stop();
-}, 60_000);
+});
 beforeEach(() => scene.reset());
 
 const limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };

@@ -13,12 +13,12 @@ beforeAll(async () => {
   scene = await setScene();
   spare = await scriptedModel(() => ({ kind: 'text', text: whole }));
   worker = await bootWorker({ ...scene, spareModelUrl: spare.url });
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.stop();
   await spare?.stop();
   await scene?.stop();
-}, 60_000);
+});
 beforeEach(() => scene.reset());
 
 const whole = 'From the spare one: all went well, and more than that.';
@@ -51,7 +51,7 @@ const cut = (text: string): ModelReply => ({ kind: 'unfinished', text, by: 'cut'
 test('a broken stream that restarts at another endpoint is read as one text', async () => {
   const stream = await readStream([cut('Half an'), cut('Another half'), cut('A third')]);
   expect(stream).toEqual({ read: whole, beginnings: 4, content: whole });
-}, 30_000);
+});
 
 test('a lost start message still voids the text before it', async () => {
   const { read, beginnings } = await readStream(
@@ -60,4 +60,4 @@ test('a lost start message still voids the text before it', async () => {
   );
   expect(beginnings).toBe(2);
   expect(whole.startsWith(read)).toBe(true);
-}, 30_000);
+});

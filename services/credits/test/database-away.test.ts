@@ -13,12 +13,12 @@ beforeAll(async () => {
   postgres = await ownPostgres();
   credits = await boot({ databaseUrl: postgres.url });
   await credits.operator.grant({ tenant, grantId: 'g', amount: 1_000 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await credits.stop();
   await postgres.remove();
-}, 60_000);
+});
 
 /** Longer than the time limit of the service, so that a refusal is the service's own and not a timeout of the client. */
 const longTimeout = { timeoutMs: 20_000 };
@@ -41,7 +41,7 @@ test('while the database is stopped every hold is refused, and afterwards holds 
   expect(await hold(credits, 'msg_after')).toBe(4);
   expect(await hold(credits, 'msg_before')).toBe(4);
   expect(await faultsOf(credits)).toEqual([]);
-}, 30_000);
+});
 
 test('a process that starts while the database is stopped is alive and unready, and ready when the database is back', async () => {
   await postgres.stop();
@@ -55,7 +55,7 @@ test('a process that starts while the database is stopped is alive and unready, 
   } finally {
     await replica.stop();
   }
-}, 60_000);
+});
 
 test('while the database does not respond every hold is refused, and a repeated hold is granted', async () => {
   const proxy = await silentProxy(postgres.url);
@@ -74,4 +74,4 @@ test('while the database does not respond every hold is refused, and a repeated 
     await behind.stop();
     await proxy.close();
   }
-}, 30_000);
+});

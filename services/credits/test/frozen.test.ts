@@ -12,12 +12,12 @@ beforeAll(async () => {
   credits = await creditsProcess(database.url);
   await credits.start();
   await credits.operator.grant({ tenant, grantId: 'g', amount: 1_000 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await credits.stop();
   await database.drop();
-}, 60_000);
+});
 
 const hold = async (holdId: string) => {
   const { results } = await credits.agents.hold({
@@ -38,4 +38,4 @@ test('a call to a frozen process ends at its deadline, and has no effect after t
   // A release of an unknown hold frees nothing; if the hold had been granted, its credits would be released.
   const { results } = await credits.agents.release({ items: [{ tenant, holdId: 'frozen' }] });
   expect(results[0]).toMatchObject({ outcome: 'released', released: 0 });
-}, 30_000);
+});

@@ -21,7 +21,7 @@ beforeAll(async () => {
   credits = await compose(january);
   await grantCredits(large, users);
   await grantCredits(small, 1);
-}, 60_000);
+});
 afterAll(() => credits.stop());
 
 /** Every user has 10 credits a month and has used 4; every second user carries over the rest. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await testDatabase();
   processes = await Promise.all([1, 2, 3].map(() => creditsProcess(database.url)));
   await Promise.all(processes.map((each) => each.start()));
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(processes.map((each) => each.stop()));

@@ -74,7 +74,7 @@ beforeAll(async () => {
   await store.sql('create table usage_records_of_all_months partition of usage_records for values from (minvalue) to (maxvalue)');
   await store.sql(ledger);
   runs = await recordSteps(store, schema, { steps, grow });
-}, 60_000);
+});
 afterAll(async () => {
   await store?.end();
   await database?.drop();

@@ -14,7 +14,7 @@ import { stepStatements } from '../src/store/verify/steps.ts';
 let migrated: MigratedSchema;
 beforeAll(async () => {
   migrated = await migratedSchema({ schema: 'credits', migrations, entities });
-}, 60_000);
+});
 afterAll(() => migrated?.drop());
 
 test('entities describe the schema that the migrations make', async () => {

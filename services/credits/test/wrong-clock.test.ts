@@ -24,7 +24,7 @@ describe.each([
     database = await testDatabase();
     credits = await creditsProcess(database.url, (await clockShifts()).settingsAhead(aheadMs));
     await credits.start(faults);
-  }, 90_000);
+  });
   afterAll(async () => {
     await credits?.stop();
     await database?.drop();

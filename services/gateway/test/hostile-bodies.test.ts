@@ -94,7 +94,7 @@ describe('a hostile body', () => {
       }
     // This includes the cost of sending it, in the same process.
     expect(Object.entries(costs).filter(([, milliseconds]) => milliseconds > boundMs)).toEqual([]);
-  }, 60_000);
+  });
 
   test('of a tenth of the size limit is refused for the number of its values', async () => {
     const context = (values: number) => `{"message":"Hi","context":{"list":[${times(values, () => '1')}]}}`;

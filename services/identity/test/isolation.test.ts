@@ -25,7 +25,7 @@ beforeAll(async () => {
   identity = await boot();
   [database, observer] = await Promise.all([connectToIdentity(identity.url), connectToIdentity(identity.url)]);
   [busy, honest] = await Promise.all([createOrganization('Busy'), createOrganization('Honest')]);
-}, 30_000);
+});
 
 afterAll(async () => {
   await Promise.all([database.end(), observer.end()]);
@@ -62,7 +62,7 @@ test('an organization that requests 120 tokens at once delays only itself', asyn
   // Which calls the client itself holds back depends on the machine.
   expect(['none', 'rate_limited', 'unavailable', 'deadline_exceeded']).toEqual(expect.arrayContaining([...outcomes.keys()]));
   expect(await codeOf(identity.gateway.issueToken({ apiKey: busy.liveApiKey }))).toBe('none');
-}, 30_000);
+});
 
 test('filtered reads of a long audit log hold two connections at most, and one for an organization', async () => {
   const filtered = ({ principal }: Organization) =>
@@ -86,7 +86,7 @@ test('filtered reads of a long audit log hold two connections at most, and one f
   expect(codes.filter((code) => code === 'rate_limited').length).toBeGreaterThanOrEqual(19);
   expect(codes.at(-1)).not.toBe('rate_limited');
   expect(await filtered(busy)).toBe('none');
-}, 30_000);
+});
 
 test('1,000 keys of a user are revoked with it and 40 others one by one, while another organization authenticates', async () => {
   const { userId } = busy;
@@ -128,7 +128,7 @@ test('1,000 keys of a user are revoked with it and 40 others one by one, while a
   await until('the deactivation is in the audit log', async () => (await recorded()) === 1);
   const { faults } = await identity.operator.verifyAuditChain({ organizationId: busy.organizationId });
   expect(faults).toEqual([]);
-}, 60_000);
+});
 
 test('revocations that wait for each other hold one connection of an organization', async () => {
   const added = await database.query<{ id: string }>(
@@ -150,7 +150,7 @@ test('revocations that wait for each other hold one connection of an organizatio
     await database.query('rollback');
   }
   expect(new Set(await Promise.all(revocations))).toEqual(new Set(['none']));
-}, 30_000);
+});
 
 test('changes of an administrator in the portal that wait for each other hold one connection of the organization', async () => {
   const portal = createClient('identity', { address: identity.address, as: 'portal', config: identity.config });
@@ -178,7 +178,7 @@ test('changes of an administrator in the portal that wait for each other hold on
   }
   expect(new Set(await Promise.all(changes))).toEqual(new Set(['none']));
   portal.close();
-}, 30_000);
+});
 
 test('a locked time of use of one organization delays those of its own credentials only, and none is lost', async () => {
   const readUses = async () => {
@@ -190,13 +190,13 @@ test('a locked time of use of one organization delays those of its own credentia
   };
   const tokens = [busy.liveApiKey, honest.liveApiKey];
   await refusalsOf(...tokens);
-  await until('both uses are written', async () => (await readUses()).size === 2, 30_000);
+  await until('both uses are written', async () => (await readUses()).size === 2);
   await database.query("update credential_uses set last_used_at = now() - interval '1 hour'");
   await database.query('begin');
   await database.query('select 1 from credential_uses where organization_id = $1 for update', [busy.organizationId]);
   expect(await refusalsOf(...tokens)).toEqual(['none', 'none']);
-  await until('the use of the other organization is written', async () => (await readUses()).get(honest.organizationId) === true, 30_000);
+  await until('the use of the other organization is written', async () => (await readUses()).get(honest.organizationId) === true);
   expect((await readUses()).get(busy.organizationId)).toBe(false);
   await database.query('rollback');
-  await until('the use that waited is written', async () => (await readUses()).get(busy.organizationId) === true, 30_000);
+  await until('the use that waited is written', async () => (await readUses()).get(busy.organizationId) === true);
 }, 120_000);

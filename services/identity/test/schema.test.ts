@@ -36,7 +36,7 @@ const foreignKeys = [
 let migrated: MigratedSchema;
 beforeAll(async () => {
   migrated = await migratedSchema({ schema: 'identity', migrations, entities });
-}, 60_000);
+});
 afterAll(() => migrated?.drop());
 
 test('entities describe the schema that the migrations make', async () => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
   closeOperator = () => operator.close();
   makeOrganization = async (name, email) => (await operator.createOrganization({ name, email })).organizationId;
   await makeOrganization('Acme', account.email);
-}, 60_000);
+});
 afterAll(async () => {
   closeOperator?.();
   await world?.stop();

@@ -28,7 +28,7 @@ async function callUntilDecided(key: string, method: string, path: string): Prom
     answer = await world.call(key, method, path, { headers });
     return answer.status !== 503 && !(answer.status === 409 && errorIn(answer).code === 'idempotency_in_progress');
   };
-  await until(`${method} ${path} is decided`, call, 60_000);
+  await until(`${method} ${path} is decided`, call);
   return answer as ReceivedResponse;
 }
 

@@ -51,7 +51,6 @@ test.each(templates.map((template) => [template.id, template] as const))(
       if (expected.length > 0) withFigures += 1;
     }
   },
-  60_000,
 );
 
 test('nearly all prompts have figures', () => {

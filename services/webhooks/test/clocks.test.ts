@@ -48,7 +48,7 @@ beforeAll(async () => {
      values ('org_old', 'live', 'whk_old', '', '{}', '', false, '', now(), now(), now())`,
   );
   partitions = await partitionsOf();
-}, 60_000);
+});
 
 afterAll(async () => {
   await target?.stop();
@@ -174,7 +174,6 @@ test.each(shifts)(
       for (const each of [shifted, other, webhooks]) await each.stop();
     }
   },
-  90_000,
 );
 
 test('a dispatcher whose readiness no supervisor asks for sends deliveries', async () => {
@@ -192,4 +191,4 @@ test('a dispatcher whose readiness no supervisor asks for sends deliveries', asy
     clients.close();
     for (const each of [dispatcher, webhooks]) await each.stop();
   }
-}, 60_000);
+});

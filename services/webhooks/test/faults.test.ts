@@ -46,7 +46,7 @@ beforeAll(async () => {
   await Promise.all(dispatchers.map((each) => each.start()));
   clients = connectTo(webhooks.address);
   for (let index = 0; index < endpoints; index += 1) await createEndpoint(index);
-}, 90_000);
+});
 
 afterAll(async () => {
   clients.close();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   const storeConfig = readConfig(settings, { ...silent, DATABASE_URL: database.url });
   past = await createProcess('webhooks', storeConfig, (process) => openStore(process, storeConfig, { schema, entities: [] }));
   months = createMonths(past.started);
-}, 60_000);
+});
 afterAll(async () => {
   clients?.close();
   await service?.stop();

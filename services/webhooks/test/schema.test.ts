@@ -12,7 +12,7 @@ import { webhookStatements } from '../src/store/webhooks.ts';
 let migrated: MigratedSchema;
 beforeAll(async () => {
   migrated = await migratedSchema({ schema: 'webhooks', migrations, entities });
-}, 60_000);
+});
 afterAll(() => migrated?.drop());
 
 test('entities describe the schema that the migrations make', async () => {

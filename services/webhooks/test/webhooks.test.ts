@@ -153,7 +153,7 @@ test('there are at most a hundred webhooks, also when they are created at once',
     if (cursor === '') break;
   }
   expect(new Set(ids).size).toBe(100);
-}, 30_000);
+});
 
 test('an event id is taken once, reaches those who subscribed, and one of the organization reaches both environments', async () => {
   const live = await created();
@@ -307,4 +307,4 @@ test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fai
   expect(
     (await webhooks.dispatcher.beginDelivery({ items: failed.map(({ delivery, dispatch }) => ({ delivery, dispatch })) })).results,
   ).toEqual(failed.map(() => ({ begun: null })));
-}, 30_000);
+});

@@ -5,7 +5,7 @@ import { type Composition, compose, environment, newMessage, organizationId } fr
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose();
-}, 30_000);
+});
 afterAll(() => rig?.stop());
 
 /** Gives another tenant an agent of the same id. */

@@ -9,7 +9,7 @@ let serial = 0;
 let ends: AbortController;
 beforeAll(async () => {
   rig = await compose({ limits: { inFlight: 3, waiting: 100 } });
-}, 30_000);
+});
 afterAll(() => rig.stop());
 afterEach(async () => {
   ends?.abort();

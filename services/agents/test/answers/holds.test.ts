@@ -28,13 +28,13 @@ beforeAll(async () => {
     Array.from({ length: tenants }, (_, n) => operator.grant({ tenant: tenantOf(n), grantId: `grant_${n}`, amount: 1_000 })),
   );
   operator.close();
-}, 60_000);
+});
 afterAll(async () => {
   credits?.close();
   replicas?.[0]?.thaw();
   await Promise.all((replicas ?? []).map((replica) => replica.stop()));
   await database?.drop();
-}, 30_000);
+});
 
 test('a frozen replica of credits fails no hold: a call that it does not answer in time is retried on another replica', async () => {
   const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: { ledger: createSlowTenants({ permits: 3 }) } };
@@ -54,4 +54,4 @@ test('a frozen replica of credits fails no hold: a call that it does not answer 
   // On a busy machine the other replica may be too slow as well, which says nothing about the frozen one.
   for (let tries = 1; tries < 4 && failed.length > 0; tries += 1) failed = await holdWhileFrozen();
   expect(failed).toEqual([]);
-}, 60_000);
+});

@@ -8,7 +8,7 @@ import { type Composition, compose, environment, newMessage, organizationId, unt
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose();
-}, 30_000);
+});
 afterAll(() => rig?.stop());
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;

@@ -11,7 +11,7 @@ const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 12);
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose({ limits: { inFlight: 4, waiting: 6 } });
-}, 30_000);
+});
 afterAll(() => rig.stop());
 
 /** One action of a caller, a worker or a sweep; the numbers choose among the answers and attempts that exist. */

@@ -48,7 +48,7 @@ beforeAll(async () => {
   operator = await fund(credits.address, 100_000_000);
   agentId = await activeAgent(gateway);
   worker = await scriptedWorker(ofWorker, redis.url, () => Math.random() * 40);
-}, 90_000);
+});
 
 afterAll(async () => {
   await worker?.stop();
@@ -56,7 +56,7 @@ afterAll(async () => {
   await Promise.all([...(agents ?? []), credits].map((each) => each?.stop()));
   await redis?.stop();
   await database?.drop();
-}, 60_000);
+});
 
 /** Sends the same item for 5 s until a replica answers, as a gateway does for one caller. */
 async function ask(accepted: Map<string, number>): Promise<void> {

@@ -9,7 +9,7 @@ import { charge } from './support/ledger.ts';
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose({ events: true });
-}, 30_000);
+});
 afterAll(() => rig.stop());
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;

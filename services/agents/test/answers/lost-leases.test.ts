@@ -7,7 +7,7 @@ let rig: Composition;
 beforeAll(async () => {
   rig = await compose();
   Object.assign(rig.deps, { health: { success: () => undefined, failure: () => undefined, isHealthyFor: () => true } });
-}, 30_000);
+});
 afterAll(() => rig.stop());
 afterEach(() => {
   rig.known = undefined;

@@ -60,7 +60,7 @@ beforeAll(async () => {
   operator = await fund(credits.address, 1_000_000);
   direct = new pg.Client({ connectionString: database.url });
   await direct.connect();
-}, 90_000);
+});
 
 afterAll(async () => {
   stopped = true;
@@ -71,7 +71,7 @@ afterAll(async () => {
   await Promise.all([agents, credits].map((each) => each?.stop()));
   await Promise.all([model?.stop(), redis?.stop()]);
   await database?.drop();
-}, 60_000);
+});
 
 /** Starts the only worker again whenever it has died, as an orchestrator does. */
 async function supervise(): Promise<void> {

@@ -5,7 +5,7 @@ import { type Composition, compose, environment, newMessage, organizationId, unt
 let rig: Composition;
 beforeAll(async () => {
   rig = await compose();
-}, 30_000);
+});
 afterAll(() => rig?.stop());
 
 /** The id of an answer whose first attempt runs. */

@@ -15,7 +15,7 @@ let steady = true;
 beforeAll(async () => {
   rig = await compose({ limits: { inFlight: 2, waiting: 3 } });
   Object.assign(rig.deps, { health: { success: () => undefined, failure: () => undefined, isHealthyFor: () => steady } });
-}, 30_000);
+});
 afterAll(() => rig.stop());
 
 afterEach(async () => {

@@ -129,7 +129,7 @@ describe('an answer’s stream', () => {
     expect(rounds).toEqual(rounds.map((_, index) => index));
     expect(text.match(/^event: (?!delta).*/gm)).toEqual(['event: started', 'event: started', 'event: completed']);
     expect(end.cut).toBe(false);
-  }, 20_000);
+  });
 
   test('reports that the same attempt begins again', async () => {
     const stream = new AnswerStream(usual);

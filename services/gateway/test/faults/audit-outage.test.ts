@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await database?.end();
   await system?.stop();
-}, 60_000);
+});
 
 const signal = (name: string, kind: NodeJS.Signals) => system.processes.get(name)?.kill(kind);
 
@@ -79,7 +79,7 @@ test('25 agents with wide scopes are created while identity is unavailable: ever
   await leaveOldEntries(organization.organizationId);
   signal('identity', 'SIGCONT');
 
-  await until('every entry', async () => (await entriesOf(organization.liveApiKey, 'agent.imported')).length === agentsMade, 60_000);
+  await until('every entry', async () => (await entriesOf(organization.liveApiKey, 'agent.imported')).length === agentsMade);
   const created = await entriesOf(organization.liveApiKey, 'agent.created');
   expect(created.map(({ target }) => target.id).sort()).toEqual(ids.sort());
   const cut = { truncated: true, items: 195, bytes: JSON.stringify(tables).length, shown: tables.slice(0, 4) };
@@ -88,14 +88,10 @@ test('25 agents with wide scopes are created while identity is unavailable: ever
 
   type Listed = { dead_letters: { service: string; id: string; reason: string; organization_id: string }[] };
   let listed: Listed = { dead_letters: [] };
-  await until(
-    'the dead letter',
-    async () => {
-      listed = await admin<Listed>('outbox', 'list');
-      return listed.dead_letters.length > 0;
-    },
-    60_000,
-  );
+  await until('the dead letter', async () => {
+    listed = await admin<Listed>('outbox', 'list');
+    return listed.dead_letters.length > 0;
+  });
   const [letter] = listed.dead_letters;
   expect(listed.dead_letters).toMatchObject([
     {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
   token = issued.json<{ data: { access_token: string } }>().data.access_token;
 }, 120_000);
-afterAll(async () => await world?.stop(), 60_000);
+afterAll(async () => await world?.stop());
 
 async function ask(gateway: string, marker: string): Promise<void> {
   const answer = await send(gateway, {

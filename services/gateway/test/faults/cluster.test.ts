@@ -21,7 +21,7 @@ long('a whole system on a Redis Cluster', () => {
   afterAll(async () => {
     await world?.stop();
     await cluster?.stop();
-  }, 60_000);
+  });
 
   /** Any key of the queue: all of them are in one slot. */
   const queueKey = 'bull:{answers}:wait';

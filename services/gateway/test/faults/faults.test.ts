@@ -18,7 +18,7 @@ let world: FaultyWorld;
 beforeAll(async () => {
   world = await startFaultyWorld({ modelMs, settings: { REPLICAS: 'gateway=2 agents=2 answer-worker=2' } });
 }, 120_000);
-afterAll(async () => await world?.stop(), 60_000);
+afterAll(async () => await world?.stop());
 
 const processNamed = (name: string) => {
   const managed = world.system.processes.get(name);

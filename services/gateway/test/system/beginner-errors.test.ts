@@ -27,7 +27,7 @@ beforeAll(async () => {
   const options = { organizationId: credentials.organization_id, userId: id, environment: 'live', scopes: ['agents:chat'] };
   poorKey = (await world.operator.createKey(options)).apiKey;
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 interface Mistake {
   readonly token?: string | undefined;

@@ -8,7 +8,7 @@ let world: DataWorld;
 beforeAll(async () => {
   world = await startDataWorld();
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 const demonstration = 'agent_service_demonstration';
 
@@ -101,7 +101,7 @@ test('the built-in model answers from the demonstration data in the test environ
     expect(queries?.length).toBeGreaterThan(0);
   }
   expect(world.model.calls).toHaveLength(callsBefore);
-}, 30_000);
+});
 
 test('a question that the built-in model does not answer costs nothing, and an answer has its result', async () => {
   const key = world.keys.test;
@@ -170,7 +170,7 @@ test('only columns in scope leave the database, for every statement of the model
   // The account itself read the catalogue and managed the role.
   expect(byAccount.filter((text) => /salary|email|payments|from\s.*employees/i.test(text))).toEqual([]);
   expect(world.model.calls.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(attempts.length + 6);
-}, 30_000);
+});
 
 test('a name that PostgreSQL would read as a function never reaches the database', async () => {
   await world.sql(
@@ -201,7 +201,7 @@ test('a name that PostgreSQL would read as a function never reaches the database
   expect(message.queries ?? []).toEqual([]);
   const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
   expect([...byRole, ...byAccount].filter((text) => /ts_stat|api_tokens|pg_advisory_lock|pg_column_size/.test(text))).toEqual([]);
-}, 30_000);
+});
 
 /** The statements that workers ran, as the role of a scope and as the account that was connected. */
 function statementsOf(log: string): { byRole: string[]; byAccount: string[] } {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await world.sql(`grant connect on database ${business} to editor`);
   await world.operator.connectDataSource({ ...organizationPath(), url: world.urlOf(business, 'editor', 'editor-password') });
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 const edit = (id: number, edits: number) => ({
   name: 'change',
@@ -171,7 +171,7 @@ test('a worker that is killed during a change makes it at most once, and the ans
   expect(await timesEdited(4)).toBeLessThanOrEqual(1);
   // The second attempt does not even ask the model.
   expect(world.model.calls.length - calls).toBe(2);
-}, 90_000);
+});
 
 test('a message that is repeated under its Idempotency-Key after a change and a failure gets the failure, and changes nothing', async () => {
   await countEdits();

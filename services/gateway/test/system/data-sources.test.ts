@@ -23,7 +23,7 @@ beforeAll(async () => {
     await world.sql(`grant select on stock to ${name}`, business);
   }
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 const urlOf = (name: keyof typeof passwords) => world.urlOf(business, name, passwords[name]);
 const tenant = (environment = 'live') => ({ organizationId: world.organizationId, environment });
@@ -80,7 +80,7 @@ test('an operator connects, tests, lists and removes by the command line, and se
   const removed = await admin(`data-source remove ${selector}`);
   expect([removed.code, removed.output]).toEqual([0, expect.stringContaining('removed: true')]);
   expect((await admin(`data-source test ${selector}`)).output).toContain('not_found');
-}, 60_000);
+});
 
 test('a later start connects the demonstration where there is no data source, and keeps one that an operator has connected', async () => {
   await world.operator.connectDataSource({ ...tenant('test'), url: urlOf('first') });
@@ -112,7 +112,7 @@ test('an error of the operator is reported without the URL', async () => {
     expect([words, code, output]).toEqual([words, 1, expect.stringContaining(said)]);
     expect(output).not.toMatch(new RegExp(`hidden-word|${passwords.first}`));
   }
-}, 60_000);
+});
 
 test('new credentials apply to the next query, and after a removal there is no data source', async () => {
   await world.operator.connectDataSource({ ...tenant(), url: urlOf('first') });
@@ -129,7 +129,7 @@ test('new credentials apply to the next query, and after a removal there is no d
   const message = dataOf<Message>(await world.ask(agentId, 'How many pieces?'));
   expect(toolTexts()).toEqual([summed, summed, 'No data source is connected at the moment.', summed]);
   expect(message.queries).toHaveLength(3);
-}, 30_000);
+});
 
 /** A proxy between the agents and their database that can refuse connections or fall silent. */
 interface Proxy {
@@ -208,7 +208,7 @@ test('while the database is unavailable or silent answers fail with 503 and cost
   dataOf(await world.ask(agentId, 'How many pieces?'));
   expect(toolTexts()).toEqual([summed]);
   link.stop();
-}, 60_000);
+});
 
 /** A failed answer as its waiting caller gets it, which is the same when it is read later. */
 async function failureOf(agentId: string, key = world.keys.live) {
@@ -259,4 +259,4 @@ test('no password of a data source stands in clear in a row or in a log', async 
   const logs = readdirSync(folder).filter((name) => name !== 'postgres.log');
   for (const name of logs)
     for (const secret of secrets) expect([name, readFileSync(join(folder, name), 'utf8').includes(secret)]).toEqual([name, false]);
-}, 30_000);
+});

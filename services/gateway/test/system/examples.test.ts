@@ -25,7 +25,7 @@ let opened: DemonstrationWorld<Operation>;
 beforeAll(async () => {
   opened = await openDemonstrationWorld();
 }, 120_000);
-afterAll(() => opened?.world.stop(), 60_000);
+afterAll(() => opened?.world.stop());
 
 const exampleOf = ({ example, schema }: Parameter) => example ?? schema?.example;
 

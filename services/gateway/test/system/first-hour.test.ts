@@ -25,7 +25,7 @@ beforeAll(async () => {
   dataDir = await testFolder();
   credentials = await seedAgain();
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 const read = async (key: string, path: string) =>
   (await world.call(key, { method: 'GET', path })).json<{ data: Record<string, unknown> }>().data;
@@ -40,7 +40,7 @@ test('the three things to try run as they are printed, with the output that is p
   // A second start prints them again.
   const again = await promisify(execFile)('sh', ['-euc', steps[0]?.command ?? '']);
   expect(again.stdout).toBe(outputs[0]);
-}, 60_000);
+});
 
 /** The printed output as a pattern: … stands for any text. */
 const patternOf = (output: string) =>
@@ -73,7 +73,7 @@ test('a start after a printed key was revoked replaces it in the same organizati
   lines.length = 0;
   expect(await seedAgain()).toEqual(renewed);
   expect(lines).toEqual([]);
-}, 60_000);
+});
 
 test('a start after the printed application was revoked replaces it in the same organization, and says so', async () => {
   const known = await seedAgain();
@@ -89,7 +89,7 @@ test('a start after the printed application was revoked replaces it in the same 
   expect((await world.call(undefined, { method: 'POST', path: '/v1/auth/oauth/token', headers, body })).status).toBe(200);
   lines.length = 0;
   expect([await seedAgain(), lines]).toEqual([renewed, []]);
-}, 60_000);
+});
 
 test('the only administrator can neither be deactivated nor demoted', async () => {
   const { api_keys: keys } = await seedAgain();
@@ -114,7 +114,7 @@ test('the login follows its administrator to another address', async () => {
   const own = (await read(keys.live, '/v1/me'))['user'] as { id: string };
   await furnish(world.call, keys.live, 'PATCH', `/v1/users/${own.id}`, { email: 'moved@example.com' });
   expect((await seedAgain(folder)).portal_login).toEqual({ email: 'moved@example.com', password: login?.password });
-}, 60_000);
+});
 
 test('a start changes the password of no administrator but its own', async () => {
   const folder = await testFolder();
@@ -144,4 +144,4 @@ test('a start changes the password of no administrator but its own', async () =>
   const { opened } = await portal.signIn({ email: 'bob0@example.com', password: 'correct horse battery', organizationId, client });
   portal.close();
   expect(opened?.session?.organizationId).toBe(organizationId);
-}, 60_000);
+});

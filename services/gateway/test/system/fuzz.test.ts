@@ -30,7 +30,7 @@ beforeAll(async () => {
   api = JSON.parse(document) as OpenApi;
   answers = documentedAnswers(JSON.parse(document));
 });
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 /** Follows references inside the document. */
 const resolve = (schema: Schema): Schema => {

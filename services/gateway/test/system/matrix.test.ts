@@ -10,7 +10,7 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld(withWebhooks);
 });
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 const authenticated = routes.filter((route) => route.auth === 'token');
 
@@ -103,7 +103,7 @@ describe('resources of other tenants are a 404, and do not change', () => {
     for (const route of identified) requests.set(route, validRequest(route, await makeIds(world, world.ours, route)));
     await untilOutboxesAreEmpty(world.system.endpoints['postgres'] ?? '');
     before = await stateNow();
-  }, 60_000);
+  });
 
   test.each(titled(identified))('%s', async (_, route) => {
     const strangers = [world.theirs.keys.live, ...(isLiveOnly(route) ? [] : [world.theirs.keys.test])];

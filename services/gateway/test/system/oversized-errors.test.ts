@@ -10,7 +10,7 @@ beforeAll(async () => {
   world = await shareWorld();
   demonstrationKey = readCredentials(join(world.system.dataDir, 'credentials.json'))?.api_keys.live ?? '';
 }, 120_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => world?.stop());
 
 /** Unknown columns of the connected table, up to the size limit of an entry. */
 const wrongTable = (index: number) =>
@@ -54,4 +54,4 @@ test('a wrong data_scope of 370 kB gets a bounded 400, and no other call of that
   }
   expect(others.length).toBeGreaterThan(12);
   expect(others.filter(({ status }) => status !== 200).map(({ status, text }) => `${status} ${text}`)).toEqual([]);
-}, 60_000);
+});
