@@ -93,10 +93,7 @@ export async function extendClaims(sql: Sql, ids: readonly string[], ms: number)
 }
 
 /** Ends the claims on the messages, so that every relay may claim them at once. */
-export async function releaseClaims(sql: Sql, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await sql('update outbox set claimed_until = now() where id = any($1)', [ids]);
-}
+export const releaseClaims = (sql: Sql, ids: readonly string[]): Promise<void> => extendClaims(sql, ids, 0);
 
 /** Counts an attempt of a message that was refused alone, and postpones the next one. */
 export async function postponeMessage(sql: Sql, id: string, attempts: number, ms: number): Promise<void> {
