@@ -23,7 +23,7 @@ const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
 const forms = {
   'short-faults': {
     about: 'the short forms of the suites whose processes are killed, frozen, overloaded or given a wrong clock',
-    env: { SHORT_FAULTS: 'run' },
+    env: {},
     suites: faultSuites,
   },
   faults: {

@@ -2,10 +2,10 @@
 // Jest knows how long a suite took where it has run before; on a fresh clone these folders and names stand for it.
 const { readFileSync } = require('node:fs');
 const { default: Sequencer } = require('@jest/test-sequencer');
+const { faultSuites } = require('../../scripts/fault-suites.mjs');
 
-/** Suites that send messages as fast as they are answered, or at a fixed rate, while processes are killed or frozen. */
-const loading =
-  /services\/gateway\/test\/faults\/|\/test\/blast\/|services\/(agents|webhooks|templates|credits)\/test\/.*(poison|killed|faults|overspend)/;
+/** Suites that load the machine: those of faults, and two that npm test runs as well. */
+const loading = new RegExp([...faultSuites, '/faults/faults\\.test', 'services/credits/test/overspend\\.test'].join('|'));
 
 const usualMs = [
   [/\/faults\/faults\.test|\/test\/blast\//, 60_000],
