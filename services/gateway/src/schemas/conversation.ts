@@ -29,7 +29,7 @@ export const newMessage = z.strictObject({
   message: text(1, 32_000).meta({ example: 'How much did we sell last month?' }),
   conversation_id: text(1, 128).optional().meta({ description: 'Continues this conversation; without it one begins.' }),
   context: context.optional().meta({
-    description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep. Whole numbers beyond ${Number.MAX_SAFE_INTEGER} would be rounded and are refused: send them as text.`,
+    description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep. Whole numbers beyond ${Number.MAX_SAFE_INTEGER} are refused, as they may be rounded: send them as text.`,
   }),
 });
 

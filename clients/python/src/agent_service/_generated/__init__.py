@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 2e6d761a46ab0b4c5e6febdf1f1ac33a8fb0e4477f39893f8b9afe6b7adf80d7
+# Source: sha256 847f94c6c94a314387de17f64e85033a37d08c8370f429d286aaaeab50e009b3

@@ -744,7 +744,7 @@ class SendMessageRequest(BaseModel):
     context: Annotated[
         dict[str, Any] | None,
         Field(
-            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 would be rounded and are refused: send them as text.'
+            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 are refused, as they may be rounded: send them as text.'
         ),
     ] = None
 
@@ -800,7 +800,7 @@ class StreamMessageRequest(BaseModel):
     context: Annotated[
         dict[str, Any] | None,
         Field(
-            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 would be rounded and are refused: send them as text.'
+            description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep. Whole numbers beyond 9007199254740991 are refused, as they may be rounded: send them as text.'
         ),
     ] = None
 
