@@ -4,6 +4,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** A sentinel whose answers a test can hold back, and which announces a failover on demand. */
 export interface FakeSentinel {
   readonly url: string;
+  /** Names this server as the primary from now on. */
+  promote(host: string, port: number): void;
   /** Holds back the primary's address until the returned function is called. */
   holdAnswers(): () => void;
   /** Requests for the primary's address that wait for an answer. */
@@ -21,6 +23,7 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
   const listeners = new Set<Socket>();
   const sockets = new Set<Socket>();
   let heldReplies: (() => void)[] | undefined;
+  let primary = { host: '127.0.0.1', port: primaryPort };
 
   function answer(socket: Socket, words: readonly string[]): void {
     const [command = '', argument = ''] = words.map((word) => word.toLowerCase());
@@ -29,7 +32,7 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
       listeners.add(socket);
       socket.write(`*3\r\n${bulk('subscribe')}${bulk(channel)}:1\r\n`);
     } else if (argument === 'get-master-addr-by-name') {
-      const reply = () => socket.write(`*2\r\n${bulk('127.0.0.1')}${bulk(String(primaryPort))}`);
+      const reply = () => socket.write(`*2\r\n${bulk(primary.host)}${bulk(String(primary.port))}`);
       if (heldReplies) heldReplies.push(reply);
       else reply();
     } else socket.write(command === 'sentinel' ? '*0\r\n' : '+OK\r\n');
@@ -52,6 +55,9 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
 
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    promote(host, port) {
+      primary = { host, port };
+    },
     holdAnswers() {
       const waiting: (() => void)[] = [];
       heldReplies = waiting;

@@ -1,3 +1,4 @@
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { ProcessContext } from '@agent-service/runtime';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import type { RedisNode } from './settings.ts';
@@ -31,7 +32,7 @@ export function createRedisClient(nodes: readonly RedisNode[], topology: Topolog
     case 'cluster':
       return new Cluster(
         nodes.map(({ host, port }) => ({ host, port })),
-        clusterOptions(primary, client),
+        clusterOptions(nodes, client),
       );
   }
 }
@@ -45,7 +46,7 @@ export function createSubscriber(nodes: readonly RedisNode[], topology: Topology
   const target = {
     single: () => nodeOptions(node),
     sentinel: () => sentinelOptions(nodes, topology.master),
-    cluster: () => nodeOptions({ ...node, ...chooseAddress(nodes, commands), db: 0 }),
+    cluster: () => ({ ...nodeOptions({ ...node, ...chooseAddress(nodes, commands), db: 0 }), ...groupTls(nodes) }),
   }[topology.mode]();
   return new Redis({ ...target, ...purposeOptions('subscriber'), lazyConnect: true, retryStrategy: () => null });
 }
@@ -58,8 +59,22 @@ function chooseAddress(nodes: readonly RedisNode[], commands: RedisClient): Pick
   return choice[Math.floor(Math.random() * choice.length)] as RedisNode;
 }
 
+/**
+ * Sentinels and clusters name servers that REDIS_URL does not, often by addresses that are in no certificate. A server may show a certificate of
+ * the host at which it was reached, or of any host of REDIS_URL. Without a `servername`, which the library would give to all servers, Node passes
+ * the former.
+ */
+function groupTls(nodes: readonly RedisNode[]): Pick<ConnectionOptions, 'tls'> {
+  const check = (reached: string, certificate: PeerCertificate) => {
+    const faults = [reached, ...nodes.map(({ host }) => host)].map((host) => checkServerIdentity(host, certificate));
+    return faults.includes(undefined) ? undefined : faults[0];
+  };
+  return nodes[0]?.tls ? { tls: { checkServerIdentity: check } } : {};
+}
+
 function sentinelOptions(nodes: readonly RedisNode[], name: string): ConnectionOptions {
-  const { host: _host, port: _port, tls, ...shared } = nodeOptions(nodes[0] as RedisNode);
+  const { host: _host, port: _port, tls: _tls, ...shared } = nodeOptions(nodes[0] as RedisNode);
+  const { tls } = groupTls(nodes);
   return {
     ...shared,
     ...(tls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
@@ -102,11 +117,11 @@ const slotsRefreshLimitMs = 2_000;
 /** Redirections of one command, each 100 ms apart: callers of commands wait for half a second, workers for as long as it takes. */
 const redirections = { commands: 5, worker: 1_000 };
 
-function clusterOptions(node: RedisNode, { purpose, commandLimitMs }: ClientOptions) {
-  const { host: _host, port: _port, db: _db, ...shared } = nodeOptions(node);
+function clusterOptions(nodes: readonly RedisNode[], { purpose, commandLimitMs }: ClientOptions) {
+  const { host: _host, port: _port, db: _db, ...shared } = nodeOptions(nodes[0] as RedisNode);
   const { enableOfflineQueue = true, autoResendUnfulfilledCommands: _resend, ...own } = purposeOptions(purpose, commandLimitMs);
   return {
-    redisOptions: { ...shared, ...own },
+    redisOptions: { ...shared, ...own, ...groupTls(nodes) },
     enableOfflineQueue,
     maxRedirections: redirections[purpose],
     clusterRetryStrategy: reconnectPause,
