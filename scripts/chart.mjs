@@ -30,6 +30,13 @@ const refused = [
   [`${externalDatabase},secrets.existing.AGENTS_DATABASE_URL.secret=mine`, 'secrets.existing.CREDITS_DATABASE_URL'],
   [`secrets.generate=false,${ownSecrets}`, 'database.bundled.enabled=false'],
   [`secrets.generate=false,${externalDatabase},${ownSecrets}`, 'redis.bundled.enabled=false'],
+  ['secrets.existing.REDIS_URL.secret=mine', 'redis.bundled.enabled=false'],
+  ['secrets.existing.DATABASE_ADMIN_URL.secret=mine', 'database.bundled.enabled=false'],
+  ['secrets.existing.AGENTS_DATABASE_URL.secret=mine', 'database.bundled.enabled=false'],
+  [
+    `${externalDatabase},secrets.existing.DATABASE_ADMIN_URL.secret=mine,secrets.existing.CREDITS_DATABASE_URL.secret=mine`,
+    'secrets.existing.AGENTS_DATABASE_URL',
+  ],
   ['defaults.resources.requests.cpu=null', "missing property 'cpu'"],
   ['ingress.enabled=true', 'ingress.hosts'],
   ['gatewayApi.enabled=true', 'gatewayApi.parentRefs'],

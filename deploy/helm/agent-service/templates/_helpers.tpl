@@ -83,9 +83,13 @@ capabilities: { drop: [ALL] }
       {{- end }}
 {{- end }}
 
-{{/* True, as text, if the operator gives a URL for each service. */}}
+{{/* The URLs that the operator may give for the services. */}}
+{{- define "as.serviceUrls" -}}
+["IDENTITY_DATABASE_URL", "IDENTITY_DATABASE_OWNER_URL", "CREDITS_DATABASE_URL", "AGENTS_DATABASE_URL", "WEBHOOKS_DATABASE_URL"]
+{{- end }}
+{{/* True, as text, if the operator gives one of them: then the chart makes none. */}}
 {{- define "as.hasServiceUrls" -}}
-{{- if and (not .Values.database.bundled.enabled) (hasKey .Values.secrets.existing "AGENTS_DATABASE_URL") }}true{{ end }}
+{{- range include "as.serviceUrls" . | fromJsonArray }}{{ if hasKey $.Values.secrets.existing . }}true{{ end }}{{ end }}
 {{- end }}
 
 {{- define "as.grpcTls" -}}
