@@ -194,10 +194,19 @@ function podOf({ kind, spec }) {
 /** Argo CD makes what is in a wave, and waits until it is ready, before it makes what is in the next one. */
 function orderFindings(manifest, manifests) {
   const wave = ({ metadata }) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0);
-  const account = manifests.find(
-    ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === podOf(manifest)?.serviceAccountName,
-  );
-  return account && wave(account) > wave(manifest) ? ['Argo CD makes its service account in a later wave'] : [];
+  const isOfPod = ({ kind, metadata, spec }) =>
+    kind === 'ServiceAccount' ? metadata.name === podOf(manifest).serviceAccountName : kind === 'NetworkPolicy' && selects(spec, manifest);
+  // Those of hooks are there before every wave.
+  const needed = podOf(manifest) ? manifests.filter((each) => !each.metadata.annotations?.['helm.sh/hook'] && isOfPod(each)) : [];
+  return needed
+    .filter((each) => wave(each) > wave(manifest))
+    .map(({ kind, metadata }) => `Argo CD makes its ${kind} ${metadata.name} in a later wave`);
+}
+
+/** True where a network policy is for the pods of this manifest. */
+function selects({ podSelector }, { metadata, spec }) {
+  const { labels } = spec.template?.metadata ?? metadata;
+  return Object.entries(podSelector.matchLabels).every(([name, value]) => labels[name] === value);
 }
 
 /** On nodes with taints, a pod without the tolerations of the others is never scheduled, and with it no migration is run. */
@@ -236,12 +245,10 @@ function hasNamespace(to, host) {
  */
 function migrationFindings(manifest, manifests) {
   if (manifest.kind !== 'Job') return [];
-  const { labels } = manifest.spec.template.metadata;
   const isOfHook = ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-upgrade';
   const weight = ({ metadata }) => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
-  const isSelected = ({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([name, value]) => labels[name] === value);
   const ways = (policies) => policies.flatMap(({ spec }) => spec.egress ?? []);
-  const policies = manifests.filter((each) => each.kind === 'NetworkPolicy' && isSelected(each));
+  const policies = manifests.filter((each) => each.kind === 'NetworkPolicy' && selects(each.spec, manifest));
   const open = ways(policies.filter((each) => isOfHook(each) && weight(each) < weight(manifest)));
   const closed = isOfHook(manifest) ? ways(policies).filter((way) => !open.some((each) => isDeepStrictEqual(each, way))) : [];
   const names = podOf(manifest).containers[0].env.map(({ name }) => name);
