@@ -19,6 +19,7 @@ const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema({ $id: 'kubernetes', definitions: strictly(schemas.definitions) });
 
 const externalDatabase = 'database.bundled.enabled=false,database.external.host=db.example.com';
+const externalRedis = 'redis.bundled.enabled=false,secrets.existing.REDIS_URL.secret=mine';
 const urls = ['IDENTITY', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((service) => `${service}_DATABASE_URL`);
 const ownSecrets = ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS', 'REDIS_URL', ...urls]
   .map((key) => `secrets.existing.${key}.secret=mine`)
@@ -37,6 +38,8 @@ const refused = [
     `${externalDatabase},secrets.existing.DATABASE_ADMIN_URL.secret=mine,secrets.existing.CREDITS_DATABASE_URL.secret=mine`,
     'secrets.existing.AGENTS_DATABASE_URL',
   ],
+  [`${externalRedis},networkPolicies.outboundTo=null`, 'networkPolicies.redisTo'],
+  ['monitoring.tracesUrl=http://collector:4318,networkPolicies.tracesTo=null', 'networkPolicies.tracesTo'],
   ['defaults.resources.requests.cpu=null', "missing property 'cpu'"],
   ['ingress.enabled=true', 'ingress.hosts'],
   ['gatewayApi.enabled=true', 'gatewayApi.parentRefs'],
@@ -79,6 +82,11 @@ const accepted = [
   { ingress: { enabled: true, hosts: ['*.example.com'], portalHosts: ['*.portal.example.com'] } },
   { settings: { all: { DRAIN_DELAY_MS: 1_000 }, gateway: { RATE_LIMIT_READS_PER_MINUTE: 1_000_000, ANSWER_WAIT_DRAIN_SECONDS: '30' } } },
   { processes: { identity: { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true, cpu: 150 } } } },
+  {
+    networkPolicies: { outboundTo: [] },
+    webhooks: { enabled: true },
+    settings: { all: { OPENID_CONNECT_ISSUER: 'https://sign-in.example.com' } },
+  },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
@@ -95,6 +103,9 @@ const addressesOutside = {
   OTEL_EXPORTER_OTLP_ENDPOINT: (url) => new URL(url),
   DATABASE_POOLER: (address) => new URL(`tcp://${address}`),
 };
+
+/** Ports that may be reached everywhere: those of name servers, and of the database and its pooler where `databaseTo` is empty. */
+const portsEverywhere = new Set([53, 5353, 5432, 6432]);
 
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
@@ -167,6 +178,7 @@ function render(values, options, input, release) {
       ...findingsOf(manifest, namesUser),
       ...orderFindings(manifest, manifests),
       ...policyFindings(manifest, manifests),
+      ...(manifest.kind === 'NetworkPolicy' ? wayFindings(manifest.spec) : []),
       ...migrationFindings(manifest, manifests),
       ...placementFindings(manifest, required),
       ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
@@ -229,6 +241,13 @@ function policyFindings(manifest, manifests) {
   return variables
     .filter(({ name, value }) => addressesOutside[name] && !isOpen(addressesOutside[name](value)))
     .map(({ name, value }) => `its network policy does not let it out to ${name}=${value}`);
+}
+
+/** A way whose `to` is missing or empty leads everywhere, also to the metadata service of a cloud. */
+function wayFindings({ egress = [] }) {
+  const isWide = ({ ports = [], to }) =>
+    to?.length === 0 || (!to && !(ports.length > 0 && ports.every(({ port }) => portsEverywhere.has(port))));
+  return egress.filter(isWide).map((way) => `lets its pods out to everywhere: ${JSON.stringify(way)}`);
 }
 
 /** False for a Service of another namespace, as pgbouncer.databases, whose namespace is not named. */
