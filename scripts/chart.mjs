@@ -87,6 +87,7 @@ const accepted = [
     webhooks: { enabled: true },
     settings: { all: { OPENID_CONNECT_ISSUER: 'https://sign-in.example.com' } },
   },
+  { webhooks: { enabled: true }, defaults: { autoscaling: { enabled: true } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
@@ -181,6 +182,7 @@ function render(values, options, input, release) {
       ...(manifest.kind === 'NetworkPolicy' ? wayFindings(manifest.spec) : []),
       ...migrationFindings(manifest, manifests),
       ...placementFindings(manifest, required),
+      ...(manifest.kind === 'HorizontalPodAutoscaler' ? autoscalerFindings(manifest) : []),
       ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
     ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
   );
@@ -276,6 +278,13 @@ function migrationFindings(manifest, manifests) {
     ...closed.map((way) => `no policy of a hook before it has the way ${JSON.stringify(way)}`),
     ...(isWrong ? ['NEW_INSTALLATION is for installations only'] : []),
   ];
+}
+
+/** Helm makes the ScaledObject of a worker before it deletes its HorizontalPodAutoscaler: without the annotation KEDA would refuse it. */
+function autoscalerFindings({ metadata, spec }) {
+  const isOfWorker = /-(answer-worker|webhook-dispatcher)$/.test(spec.scaleTargetRef.name);
+  const isLeft = metadata.annotations?.['validations.keda.sh/hpa-ownership'] === 'false';
+  return isOfWorker && !isLeft ? ['KEDA cannot take its place'] : [];
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
