@@ -182,6 +182,7 @@ function render(values, options, input, release) {
       ...(manifest.kind === 'NetworkPolicy' ? wayFindings(manifest.spec) : []),
       ...migrationFindings(manifest, manifests),
       ...placementFindings(manifest, required),
+      ...(manifest.kind === 'Ingress' ? ingressFindings(manifest) : []),
       ...(manifest.kind === 'HorizontalPodAutoscaler' ? autoscalerFindings(manifest) : []),
       ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
     ].map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
@@ -285,6 +286,12 @@ function autoscalerFindings({ metadata, spec }) {
   const isOfWorker = /-(answer-worker|webhook-dispatcher)$/.test(spec.scaleTargetRef.name);
   const isLeft = metadata.annotations?.['validations.keda.sh/hpa-ownership'] === 'false';
   return isOfWorker && !isLeft ? ['KEDA cannot take its place'] : [];
+}
+
+/** Nginx ends a request with a page of its own after 60 s; an answer may take as long as ANSWER_DEADLINE_SECONDS, 300 unless set. */
+function ingressFindings({ metadata, spec }) {
+  const limit = Number(metadata.annotations?.['nginx.ingress.kubernetes.io/proxy-read-timeout'] ?? 60);
+  return spec.ingressClassName === 'nginx' && limit <= 300 ? ['ends requests before the gateway answers them'] : [];
 }
 
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
