@@ -88,6 +88,8 @@ const accepted = [
     settings: { all: { OPENID_CONNECT_ISSUER: 'https://sign-in.example.com' } },
   },
   { webhooks: { enabled: true }, defaults: { autoscaling: { enabled: true } } },
+  { service: { type: 'LoadBalancer', loadBalancerSourceRanges: ['192.0.2.0/24'] }, portalService: { type: 'NodePort' } },
+  { service: { type: 'NodePort', externalTrafficPolicy: 'Cluster' } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
@@ -182,6 +184,7 @@ function render(values, options, input, release) {
       ...(manifest.kind === 'NetworkPolicy' ? wayFindings(manifest.spec) : []),
       ...migrationFindings(manifest, manifests),
       ...placementFindings(manifest, required),
+      ...(manifest.kind === 'Service' ? publishedFindings(manifest, required) : []),
       ...(manifest.kind === 'Ingress' ? ingressFindings(manifest) : []),
       ...(manifest.kind === 'HorizontalPodAutoscaler' ? autoscalerFindings(manifest) : []),
       ...(manifest.kind === 'PrometheusRule' ? ruleFindings(manifest.spec) : []),
@@ -297,6 +300,18 @@ function ingressFindings({ metadata, spec }) {
 /** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
 function serviceFindings({ clusterIP, ports }) {
   return clusterIP !== 'None' && ports.some(({ name }) => name === 'ops') ? ['would publish metrics'] : [];
+}
+
+/** With the default of Kubernetes a node passes connections to pods of other nodes, and these see its address instead of the caller's. */
+function publishedFindings({ metadata, spec }, { service, portalService }) {
+  const options = { 'agents-agent-service-gateway': service, 'agents-agent-service-portal': portalService }[metadata.name] ?? {};
+  const policy = options.externalTrafficPolicy ?? (['NodePort', 'LoadBalancer'].includes(options.type) ? 'Local' : undefined);
+  return [
+    ...(spec.externalTrafficPolicy === policy ? [] : [`its externalTrafficPolicy is not ${policy}`]),
+    ...(isDeepStrictEqual(spec.loadBalancerSourceRanges, options.loadBalancerSourceRanges)
+      ? []
+      : ['accepts others than its source ranges']),
+  ];
 }
 
 /** A rule that reads the metrics of every namespace is silent while another system is well. */
