@@ -90,6 +90,7 @@ const accepted = [
   { webhooks: { enabled: true }, defaults: { autoscaling: { enabled: true } } },
   { service: { type: 'LoadBalancer', loadBalancerSourceRanges: ['192.0.2.0/24'] }, portalService: { type: 'NodePort' } },
   { service: { type: 'NodePort', externalTrafficPolicy: 'Cluster' } },
+  { defaults: { resources: { requests: { cpu: '500m' } } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
@@ -227,13 +228,16 @@ function selects({ podSelector }, { metadata, spec }) {
   return Object.entries(podSelector.matchLabels).every(([name, value]) => labels[name] === value);
 }
 
-/** On nodes with taints, a pod without the tolerations of the others is never scheduled, and with it no migration is run. */
+/** On nodes with taints, a pod without the tolerations of the others is never scheduled, and with it no migration is run. The chart's own values for a
+ * process differ from the defaults only where they have to. */
 function placementFindings(manifest, { defaults = {} }) {
   const pod = podOf(manifest);
   const names = ['tolerations', 'nodeSelector', 'priorityClassName'].filter((name) => name in defaults);
-  return pod
-    ? names.filter((name) => !isDeepStrictEqual(pod[name], defaults[name])).map((name) => `lacks the ${name} of the defaults`)
-    : [];
+  const missing = names.filter((name) => !isDeepStrictEqual(pod?.[name], defaults[name]));
+  const { cpu } = defaults.resources?.requests ?? {};
+  // A container prepares every process, and nothing else.
+  const isOther = cpu && pod?.initContainers && pod.containers[0].resources.requests.cpu !== cpu;
+  return pod ? [...missing, ...(isOther ? ['resources'] : [])].map((name) => `lacks the ${name} of the defaults`) : [];
 }
 
 /** A pod reaches what its variables name only through its network policy. */
