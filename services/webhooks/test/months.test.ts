@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
+import { laneWidth } from '../src/domain/schedule.ts';
 import { start } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths, type Months } from '../src/store/months.ts';
@@ -191,6 +192,44 @@ test('an event whose partition would be dropped before the schedule of a new del
   await expect(as(() => clients.gateway.redeliver({ endpointId: id, deliveryId: ids[0] as string }))).rejects.toMatchObject({
     code: 'not_found',
   });
+});
+
+test('deliveries whose event is gone end as dropped, and give their places to newer ones', async () => {
+  at('2023-01-31T23:00:00Z');
+  const id = await endpoint();
+  await receive(eventOf('evt_gone'));
+  const rows = (eventId: string) =>
+    query<{ id: string; state: string; dispatch: number; ended_at: Date | null }>(
+      database.url,
+      'select id, state, dispatch, ended_at from deliveries where endpoint_id = $1 and event_id = $2 order by created_at',
+      [id, eventId],
+    );
+  const areArmed = async (eventId: string) => (await rows(eventId)).every(({ state }) => state === 'armed');
+  const itemOf = ({ id: deliveryId, dispatch }: { id: string; dispatch: number }) => ({
+    delivery: { organizationId, environment: 'live', deliveryId },
+    dispatch,
+  });
+  await until('the first is dispatched', () => areArmed('evt_gone'));
+  const [first] = (await rows('evt_gone')).map(itemOf);
+  await clients.dispatcher.endDelivery({ items: [{ ...first, answer: { status: 200, body: '', retryAfterMs: 0, durationMs: 1 } }] });
+  at('2023-03-02T12:00:00Z');
+  const deliveryId = first?.delivery.deliveryId as string;
+  for (let n = 0; n < laneWidth; n += 1) await as(() => clients.gateway.redeliver({ endpointId: id, deliveryId }));
+  at('2023-03-11T12:00:00Z');
+  await receive(eventOf('evt_newer'));
+  expect(await months.drop(clock)).toEqual(['deliveries_2023_01', 'events_2023_01']);
+  await until('the redeliveries are dispatched', () => areArmed('evt_gone'));
+  expect(await rows('evt_newer')).toMatchObject([{ state: 'waiting' }]);
+
+  const items = (await rows('evt_gone')).map(itemOf);
+  const { results } = await clients.dispatcher.beginDelivery({ items });
+  expect(results).toEqual(items.map(() => ({ begun: null })));
+  expect(await rows('evt_gone')).toMatchObject(items.map(({ dispatch }) => ({ state: 'dropped', dispatch: dispatch + 1 })));
+  const { deliveries } = await as(() => clients.gateway.listDeliveries({ endpointId: id }));
+  expect(deliveries[1]).toMatchObject({ eventId: 'evt_gone', status: 'dropped', endedAt: '2023-03-11T12:00:00.000Z' });
+  await until('the newer one is dispatched', () => areArmed('evt_newer'));
+  const newer = (await rows('evt_newer')).map(itemOf);
+  expect((await clients.dispatcher.beginDelivery({ items: newer })).results).toMatchObject([{ begun: { eventId: 'evt_newer' } }]);
 });
 
 test('events are received while the partition of the next month cannot be created, as during an ANALYZE', async () => {

@@ -2,7 +2,15 @@ import { migrate, type Store, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { healthy } from '../src/domain/health.ts';
-import { findAttempts, lockInFlight, recordDeliveryTimes, saveDelivered, saveEnded, saveWebhookHealth } from '../src/store/attempts.ts';
+import {
+  dropWithoutEvent,
+  findAttempts,
+  lockInFlight,
+  recordDeliveryTimes,
+  saveDelivered,
+  saveEnded,
+  saveWebhookHealth,
+} from '../src/store/attempts.ts';
 import { countDeliveriesOf, findRepeatable, selectDeliveries } from '../src/store/deliveries.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths } from '../src/store/months.ts';
@@ -40,6 +48,7 @@ function newEvent() {
 /** Every sweep's statements, and those that look up webhooks, events and deliveries. */
 const steps: Record<string, () => Promise<unknown>> = {
   findAttempts: () => findAttempts(store.sql, jobs('armed')),
+  dropWithoutEvent: () => dropWithoutEvent(store.sql, jobs('armed'), now),
   saveDelivered: () =>
     saveDelivered(
       store.sql,

@@ -8,6 +8,7 @@ import { classifyOutcome, endAttempts, type Outcome, type WebhookChange } from '
 import {
   type AttemptRow,
   type DeliveredJob,
+  dropWithoutEvent,
   type EndedDelivery,
   findAttempts,
   lockInFlight,
@@ -21,7 +22,7 @@ import { addNotice } from '../store/notices.ts';
 import { type DispatchedKey, distinctWebhooks, limitSharedWait, toMs, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
-export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
+export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
   const openSecret = createSecretOpener(cipher);
   /** Deliveries of a webhook whose secret cannot be opened wait until it can; other webhooks are not affected. */
   const open = (tenant: Tenant, webhookId: string, sealed: string): string | undefined => {
@@ -32,6 +33,13 @@ export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): Rpc
       return undefined;
     }
   };
+  const endWithoutEvent = async (jobs: readonly DispatchedKey[], at: number): Promise<void> => {
+    const dropped = await dropWithoutEvent(store.sql, jobs, at);
+    if (dropped.length === 0) return;
+    const webhooks = distinctWebhooks(dropped);
+    logger.warn({ event: 'deliveries_without_event', deliveries: dropped.length, webhook_ids: webhooks.map(({ webhookId }) => webhookId) });
+    dispatch.nudge(webhooks);
+  };
   return {
     allow: services('webhook-dispatcher'),
     async handle({ items }) {
@@ -40,6 +48,8 @@ export function beginDelivery({ store, cipher, logger, now }: WebhooksDeps): Rpc
       const at = now();
       const rows = await findAttempts(store.sql, jobs);
       const attempts = new Map(rows.map((row) => [row.position, row]));
+      const unbegun = jobs.filter((_, position) => !attempts.has(position));
+      if (unbegun.length > 0) await endWithoutEvent(unbegun, at);
       return {
         results: jobs.map((job, position) => {
           const row = attempts.get(position);

@@ -57,6 +57,29 @@ export function findAttempts(sql: Sql, jobs: readonly DispatchedKey[]): Promise<
   return sql<AttemptRow>(findAttemptsStatement, [toRecordset(jobs)]);
 }
 
+const dropWithoutEventStatement = `
+  with orphaned as materialized (
+    select delivery.part, delivery.place from ${jobRecordset}
+    cross join lateral (
+      select tableoid as part, ctid as place from deliveries
+      where organization_id = job.organization_id and environment = job.environment and id = job.id
+        and state = 'armed' and dispatch = job.dispatch and not exists (
+          select from events
+          where organization_id = job.organization_id and environment = job.environment and id = deliveries.event_id offset 0)
+      for update skip locked) as delivery
+  )
+  update deliveries as delivery set state = 'dropped', ended_at = $2, look_at = null, dispatch = delivery.dispatch + 1 from orphaned
+  where ${atRowOf('orphaned')}
+  returning delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "webhookId"`;
+
+/**
+ * Ends the deliveries whose event is gone: its month was dropped while they waited. As the oldest of their webhook they would otherwise be
+ * dispatched again and again, before all others. Resolves to the webhook of each.
+ */
+export function dropWithoutEvent(sql: Sql, jobs: readonly DispatchedKey[], now: number): Promise<WebhookKey[]> {
+  return sql<WebhookKey>(dropWithoutEventStatement, [toRecordset(jobs), isoTime(now)]);
+}
+
 /** How late last_delivery_at may be, so that a busy webhook is not written with every delivery. */
 const deliveryTimeLagMs = 1_000;
 
@@ -295,6 +318,7 @@ const toHealth = (row: HealthColumns): Health => ({
 
 export const attemptStatements = {
   findAttempts: findAttemptsStatement,
+  dropWithoutEvent: dropWithoutEventStatement,
   saveDelivered: saveDeliveredStatement,
   recordDeliveryTimes: recordDeliveryTimesStatement,
   lockInFlight: lockInFlightStatement,
