@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findFeedback, replaceFeedback } from '../src/conversations/store/feedback.ts';
-import { removeDeletedConversation } from '../src/conversations/store/removal.ts';
+import { maxMessagesPerStep, removeDeletedConversation } from '../src/conversations/store/removal.ts';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 import { compose } from './compose.ts';
 import { StoredConversations } from './stored-conversations.ts';
@@ -80,6 +80,39 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
     expect(sizes.at(-1)).toBe(0);
     const { rows } = await database.query('select 1 from conversation_counts union all select 1 from deleted_agents');
     expect(rows).toEqual([]);
+  } finally {
+    await stop();
+  }
+});
+
+test('an agent that leaves much delays no other deleted agent', async () => {
+  const { store, database, stop } = await compose();
+  try {
+    await createMessagePartitions(store).ensure(start);
+    const long = await new StoredConversations(database, ownerOf('agt_large', 'usr_1')).begin(start);
+    await database.query(
+      `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
+       select 'org_a', 'live', $1 || '_' || n, $2::timestamptz + n * interval '20 ms', $1, 'agt_large', 'usr_1', 'user', 'words', 'completed'
+       from generate_series(1, $3::integer) as n`,
+      [long, new Date(start).toISOString(), 5 * maxMessagesPerStep],
+    );
+    await database.query('update conversations set message_count = $1', [5 * maxMessagesPerStep]);
+    await new StoredConversations(database, ownerOf('agt_small', 'usr_1')).begin(start);
+    for (const [id, age] of [
+      ['agt_large', 60],
+      ['agt_small', 59],
+    ])
+      await database.query(
+        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), now() - $2 * interval '1 second')`,
+        [id, age],
+      );
+    const agents = async () => (await database.query<{ id: string }>('select id from deleted_agents order by id')).rows.map(({ id }) => id);
+    // One of the large agent, one for the conversation of the small one, one of the large agent, and one for the small one itself.
+    for (let steps = 0; steps < 4; steps += 1) await removeDeletedAgents(store, quiet);
+    expect(await agents()).toEqual(['agt_large']);
+    while ((await removeDeletedAgents(store, quiet)) > 0);
+    expect(await agents()).toEqual([]);
+    expect((await database.query('select 1 from messages union all select 1 from conversations')).rows).toEqual([]);
   } finally {
     await stop();
   }

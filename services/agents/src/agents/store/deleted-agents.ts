@@ -23,24 +23,21 @@ interface Conversation {
 
 /**
  * Removes a bounded part of the conversations of one deleted agent and returns how much it did. Conversations with an unfinished answer
- * stay: when a step meets no others, or a locked row, the agent is looked at again later, so that it delays no other agent.
+ * stay: when a step meets no others, or a locked row, the agent is looked at again later. One that is not finished goes behind the others, so
+ * that it delays no other agent.
  */
 export const removeDeletedAgents = (store: Store, logger: RemovalLogger): Promise<number> =>
-  removeFirstDue(store, logger, { find: lockDueAgent, remove: removePart, postpone });
+  removeFirstDue(store, logger, { find: lockDueAgent, remove: removePart, postpone: (sql, agent) => postpone(sql, agent, retrySeconds) });
 
 async function removePart(sql: Sql, agent: DeletedAgent): Promise<number> {
   const conversations = await listConversations(sql, agent);
   if (conversations.length === 0) return await removeCounts(sql, agent);
   const removable = conversations.filter(({ isUnfinished }) => !isUnfinished);
   const [first] = removable;
-  if (!first) return await postpone(sql, agent);
-  if (first.messages > maxMessagesPerStep) {
-    await shortenConversation(sql, tenantOf(agent), first.id);
-    return 1;
-  }
-  const ids = selectWithinLimit(removable);
-  await removeConversations(sql, tenantOf(agent), ids);
-  return ids.length;
+  if (!first) return await postpone(sql, agent, retrySeconds);
+  if (first.messages > maxMessagesPerStep) await shortenConversation(sql, tenantOf(agent), first.id);
+  else await removeConversations(sql, tenantOf(agent), selectWithinLimit(removable));
+  return await postpone(sql, agent, 0);
 }
 
 const lockDueAgentStatement = `
@@ -72,12 +69,13 @@ const listConversationsStatement = `
 const listConversations = (sql: Sql, agent: DeletedAgent): Promise<Conversation[]> =>
   sql<Conversation>(listConversationsStatement, keyOf(agent));
 
+// Cut to the milliseconds of the column, which would otherwise round to a time after the next step.
 const postponeRemovalStatement = `
-  update deleted_agents set due = now() + interval '${retrySeconds} seconds'
+  update deleted_agents set due = date_trunc('milliseconds', now()) + $4 * interval '1 second'
   where organization_id = $1 and environment = $2 and id = $3`;
 
-async function postpone(sql: Sql, agent: DeletedAgent): Promise<number> {
-  await sql(postponeRemovalStatement, keyOf(agent));
+async function postpone(sql: Sql, agent: DeletedAgent, seconds: number): Promise<number> {
+  await sql(postponeRemovalStatement, [...keyOf(agent), seconds]);
   return 1;
 }
 
@@ -97,7 +95,7 @@ const forgetDeletedAgentStatement = 'delete from deleted_agents where organizati
 /** The agent itself is removed with the last of its counters. */
 async function removeCounts(sql: Sql, agent: DeletedAgent): Promise<number> {
   const removed = await sql(removeCountsStatement, keyOf(agent));
-  if (removed.length === maxCountsPerStep) return removed.length;
+  if (removed.length === maxCountsPerStep) return await postpone(sql, agent, 0);
   await sql(forgetDeletedAgentStatement, keyOf(agent));
   return removed.length + 1;
 }
