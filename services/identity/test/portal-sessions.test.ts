@@ -52,6 +52,20 @@ describe('a session', () => {
     expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
   });
 
+  test('makes a token for a page of an end user and leaves no use behind that outlives it', async () => {
+    const { portal, service } = world;
+    const { email } = await world.makeOrganization();
+    const { liveApiKey } = await service.operator.createOrganization({ name: 'Key' });
+    const { accessToken } = await portal.issueSessionToken({ sessionToken: await world.signIn(email), environment: 'live' });
+    const principal = (await authenticate(accessToken))?.principal as Principal;
+    await service.as(principal, () => service.gateway.issueAgentToken({ agentId: 'agt_1', expiresIn: 60 }));
+    const keyId = (await authenticate(liveApiKey))?.principal?.credentialId;
+    // Its use is written together with those before it.
+    const used = async () => (await world.database('select credential_id from identity.credential_uses')).map((row) => row.credential_id);
+    await until('the use of the key is written', async () => (await used()).includes(keyId));
+    expect(await used()).not.toContain(principal.credentialId);
+  });
+
   test('ends once where identity has two replicas, which answer when it is refused everywhere', async () => {
     const { email } = await world.makeOrganization();
     const [other, own] = [await world.signIn(email), await world.signIn(email)];

@@ -4,6 +4,7 @@ import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { grantTokenScopes } from '../domain/grants.ts';
+import { isSessionId } from '../portal/store/sessions.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 import { credentialOf, isRevoked, type ParentToken, parentTokenOf } from './caller.ts';
@@ -122,7 +123,8 @@ async function signAndRecord(deps: IdentityDeps, call: Call, bearer: Bearer): Pr
     }),
   );
   deps.auditRelay.nudge();
-  deps.uses.record({ credentialId: id, organizationId });
+  // A session notes its uses by itself.
+  if (!isSessionId(id)) deps.uses.record({ credentialId: id, organizationId });
   return token;
 }
 
