@@ -25,7 +25,7 @@ export { deadLettersTable, type OutboxMessage, outboxMethods, outboxTable, write
 export { type Relay, type RelayOptions, startRelay } from './outbox/relay.ts';
 export { databaseUrl } from './servers/database-url.ts';
 export { waitForDatabase } from './servers/primary.ts';
-export { classifyDatabaseFailure, isoTime, isViolation, type Parameters, parameters, type Sql } from './sql.ts';
+export { classifyDatabaseFailure, isoTime, isStatementTimeout, isViolation, type Parameters, parameters, type Sql } from './sql.ts';
 export type { Transaction } from './store.ts';
 export { databaseSettings, openStore, type Store } from './store.ts';
 export { startSweep } from './sweep.ts';

@@ -142,6 +142,9 @@ export const isLostPrimary = (cause: unknown): boolean => ['25006', '57P03'].inc
 /** True if the server did not answer a statement in time. Every statement after it on this connection waits for it. */
 export const isUnanswered = (cause: unknown): boolean => /Query read timeout/.test(driverFailureOf(cause).message ?? '');
 
+/** True if the statement worked for longer than it may. Waiting for a lock has a limit of its own. */
+export const isStatementTimeout = (cause: unknown): boolean => driverFailureOf(cause).code === '57014';
+
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');
 

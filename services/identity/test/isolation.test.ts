@@ -88,6 +88,33 @@ test('filtered reads of a long audit log hold two connections at most, and one f
   expect(await filtered(busy)).toBe('none');
 });
 
+test('filtered reads that take too long are refused, and delay those of no other organization', async () => {
+  const slow = await Promise.all([createOrganization('Slow'), createOrganization('Slower')]);
+  const read = ({ principal }: Organization, options = {}) =>
+    identity.as({ ...principal, scopes: ['audit:read'] }, () =>
+      identity.gateway.listAuditEntries({ action: 'organization.created' }, options),
+    );
+  for (const organization of [...slow, honest])
+    await until('its entry is in the audit log', async () => (await read(organization)).page?.total === '1');
+  const ids = slow.map(({ organizationId }) => `'${organizationId}'`).join();
+  await database.query(
+    `alter table audit_entries rename to stored_entries;
+     create view audit_entries as select * from stored_entries
+     where case when organization_id in (${ids}) then pg_sleep(20) is not null else true end`,
+  );
+  try {
+    const left = slow.map((organization) => codeOf(read(organization, { timeoutMs: 200 })));
+    expect(await Promise.all(left)).toEqual(['deadline_exceeded', 'deadline_exceeded']);
+    expect((await read(honest)).page?.total).toBe('1');
+    const tooSlow = slow.map((organization) => read(organization).catch((cause: unknown) => cause));
+    expect((await read(honest)).page?.total).toBe('1');
+    for (const refusal of await Promise.all(tooSlow))
+      expect(refusal).toMatchObject({ code: 'invalid_request', param: 'date_from', message: expect.stringContaining('date_to') });
+  } finally {
+    await database.query('drop view audit_entries; alter table stored_entries rename to audit_entries');
+  }
+});
+
 test('1,000 keys of a user are revoked with it and 40 others one by one, while another organization authenticates', async () => {
   const { userId } = busy;
   const created = await identity.as({ ...busy.principal, scopes: ['users:write'] }, () =>

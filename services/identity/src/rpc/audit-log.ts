@@ -1,5 +1,5 @@
-import { callers, createFairLimiter, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
-import { boundChangesJson, isoTime, lastOf, limitOf } from '@agent-service/store';
+import { type Call, callers, createFairLimiter, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
+import { boundChangesJson, isoTime, isStatementTimeout, lastOf, limitOf, type Sql, type Store } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
@@ -74,6 +74,8 @@ function isObject(json: string): boolean {
 
 /** A read with filters may look at every entry of an organization: at most two of the connections are busy with such reads. */
 const filteredLimits = { permits: 2, maxWaiting: 20 };
+/** How long a statement of such a read may take: reads of other organizations wait for it. */
+const filteredReadMs = 2_000;
 
 export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listAuditEntries'> => {
   const filteredReads = createFairLimiter(filteredLimits);
@@ -85,17 +87,37 @@ export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'ident
       const filter = { actor, action, target, dateFrom, dateTo };
       const binding = ['audit', organizationId, environment, filter];
       const start = cursors.decode(binding, page?.cursor ?? '');
-      const read = async () => ({
-        rows: await listAudit(store.sql, organizationId, environment, filter, start?.after, limit),
-        total: await totalOf(start?.total, filter, () => countAudit(store.sql, organizationId, environment, filter)),
-      });
-      const { rows, total } = await (isFiltered(filter) ? filteredReads.run(organizationId, read, call.signal) : read());
+      const read = async (sql: Sql) => {
+        const rows = await listAudit(sql, organizationId, environment, filter, start?.after, limit);
+        call.checkDeadline();
+        return { rows, total: await totalOf(start?.total, filter, () => countAudit(sql, organizationId, environment, filter)) };
+      };
+      const { rows, total } = await (isFiltered(filter)
+        ? filteredReads.run(organizationId, () => readWithin(store, call, read), call.signal)
+        : read(store.sql));
       const last = lastOf(rows, limit);
       const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], total }) : '';
       return { entries: rows.slice(0, limit).map((row) => toEntry(organizationId, row)), page: { total, nextCursor } };
     },
   };
 };
+
+/** Ends the statements of a filtered read with the time of its caller, and sooner where the log is too long for its filters. */
+async function readWithin<T>(store: Store, call: Call, read: (sql: Sql) => Promise<T>): Promise<T> {
+  call.checkDeadline();
+  const leftMs = Math.max(1, Math.floor(call.expiresAt - performance.now()));
+  try {
+    return await store.transaction(({ sql }) => read(sql), { statementLimitMs: Math.min(filteredReadMs, leftMs) });
+  } catch (cause) {
+    if (!isStatementTimeout(cause)) throw cause;
+    if (leftMs < filteredReadMs) throw new ServiceError('deadline_exceeded', { cause });
+    // No replica would be faster, so it is not `unavailable`, after which the call is sent to the next replica.
+    throw new ServiceError('invalid_request', { message: tooLong, param: 'date_from', cause });
+  }
+}
+
+const tooLong =
+  'The audit log is too long to find and count the entries of these filters. Choose a shorter time with date_from and date_to.';
 
 /** The matches of a filter are counted on the first page, and the cursor carries the count; without a filter a counter has it. */
 const totalOf = async (counted: number | undefined, filter: AuditFilter, count: () => Promise<number>): Promise<number> =>
