@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { createClient, type Principal } from '@agent-service/contracts';
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
 import { type BootedService, boot } from './boot.ts';
-import { password } from './portal-world.ts';
+import { password, undisturbed } from './portal-world.ts';
 
 // One organization asks for too much, and the other authenticates, gets tokens and reads at the same time.
 let identity: BootedService;
@@ -177,6 +178,35 @@ test('revocations that wait for each other hold one connection of an organizatio
     await database.query('rollback');
   }
   expect(new Set(await Promise.all(revocations))).toEqual(new Set(['none']));
+});
+
+test('a deactivation in one replica that begins between the writes of a rotation in another waits for it, and both succeed', async () => {
+  const replica = await boot({ DATABASE_URL: identity.url });
+  const asAdmin = <T>(work: () => T): T => identity.as({ ...busy.principal, scopes: ['users:write'] }, work);
+  const waiting = async (statement: string) => (await countLockWaits(identity.url, statement)) > 0;
+  const createKey = async () => {
+    const email = `${randomUUID()}@busy.example`;
+    const userId = (await asAdmin(() => identity.gateway.createUser({ name: 'Member', email }))).user?.id ?? '';
+    const { organizationId } = busy;
+    return { userId, ...(await identity.operator.createKey({ organizationId, userId, environment: 'live' })) };
+  };
+  const race = async () => {
+    const [{ keyId }, { userId }] = [await createKey(), await createKey()];
+    const outcomes: Promise<string>[] = [];
+    await database.query('begin');
+    try {
+      // The rotation stands still before its first audit entry.
+      await database.query('lock table outbox in share mode');
+      outcomes.push(codeOf(identity.as(busy.principal, () => identity.gateway.rotateKey({ keyId }))));
+      await until('the rotation waits', () => waiting('into outbox'));
+      outcomes.push(codeOf(asAdmin(() => replica.gateway.updateUser({ userId, status: 'deactivated' }))));
+      await until('the deactivation waits', () => waiting('with keys as (update api_keys'));
+    } finally {
+      await database.query('rollback');
+    }
+    return await Promise.all(outcomes);
+  };
+  expect(await undisturbed(race).finally(() => replica.stop())).toEqual(['none', 'none']);
 });
 
 test('changes of an administrator in the portal that wait for each other hold one connection of the organization', async () => {

@@ -63,9 +63,9 @@ export async function addKey(
   call: Call,
   keyedHash: KeyedHash,
   key: NewKey,
+  keyId: string = newId('key'),
 ): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = makeApiKey(key.environment, makeRandomText(keyCharacters, randomBytes));
-  const keyId = newId('key');
   const scopes = [...key.scopes];
   const hint = `${apiKey.slice(0, 12)}…${apiKey.slice(-4)}`;
   const createdAt = new Date(processClock.now());

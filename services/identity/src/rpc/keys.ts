@@ -2,6 +2,7 @@ import {
   type Call,
   callersAndOperators,
   cutToRole,
+  newId,
   type Principal,
   type Role,
   type RpcOf,
@@ -192,22 +193,24 @@ export const rotateKey = (deps: IdentityDeps): RpcOf<'identity', 'rotateKey'> =>
         const scopes = cutToRole(old.scopes, { role, environment });
         requireScopes(scopes, caller);
         const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
-        const added = await addKey(transaction, call, keyedHash, key);
-        old.replacedBy = added.keyId;
+        const newKeyId = newId('key');
+        old.replacedBy = newKeyId;
         old.revokedAt = new Date(processClock.now() + overlapMs);
         old.endsLater = overlapMs > 0;
+        // Before the new key, because its trigger locks the counters of ended and of active keys, in the order in which a revocation does.
         await transaction.em.flush();
+        const { apiKey } = await addKey(transaction, call, keyedHash, key, newKeyId);
         await writeAudit(transaction.sql, call, {
           action: 'key.rotated',
           organizationId,
           environment,
           target: { type: 'key', id: keyId },
-          changes: { replaced_by: added.keyId, ends_at: old.revokedAt },
+          changes: { replaced_by: newKeyId, ends_at: old.revokedAt },
         });
         return {
-          key: await readKey(transaction, call, added.keyId),
+          key: await readKey(transaction, call, newKeyId),
           previousEndsAt: old.revokedAt.toISOString(),
-          sealedSecret: cipher.encrypt(added.apiKey, secretContext(caller, added.keyId)),
+          sealedSecret: cipher.encrypt(apiKey, secretContext(caller, newKeyId)),
         };
       },
       keyId,
