@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import type { Sql } from './sql.ts';
 import type { Store } from './store.ts';
 
 /** The partitions of a table by time, one for each month. */
 export interface Partitions {
-  /** Creates the partitions of the months around this time. Costs nothing once they exist. */
+  /** Creates the partitions of the months around this time. Costs a look-up of each in a minute once they exist. */
   ensure(now: number): Promise<void>;
   /** Creates the partition of this month alone, for writes that must not depend on whether a later one can be created now. */
   ensureCurrent(now: number): Promise<void>;
@@ -23,20 +24,37 @@ interface Around {
   readonly fillfactor?: number;
 }
 
-export function createMonthPartitions(store: Store, table: string, { before, after, fillfactor = 100 }: Around): Partitions {
-  const known = new Set<number>();
-  async function make(month: number): Promise<void> {
-    if (known.has(month)) return;
+/** A standby that is promoted may lack a partition that the lost primary had made, so what a process has found is looked up again. */
+const knownForMs = 60_000;
+const maxKnownMonths = 100;
+
+export function createMonthPartitions(
+  store: Store,
+  table: string,
+  { before, after, fillfactor = 100 }: Around,
+  elapsed = () => performance.now(),
+): Partitions {
+  /** Callers that ask at once share one look-up; one that fails is not kept. */
+  const known = new LRUCache<number, true>({
+    max: maxKnownMonths,
+    ttl: knownForMs,
+    ttlResolution: 0,
+    perf: { now: elapsed },
+    fetchMethod: make,
+  });
+  async function make(month: number): Promise<true> {
     // Without the lock, which a process may hold that was frozen: as a rule the partition exists, and a start must not wait for it.
     if (!(await exists(store.sql, table, month))) await store.transaction(({ sql }) => makePartition(sql, table, month, fillfactor));
-    known.add(month);
+    return true;
   }
   return {
     async ensure(now) {
       const month = monthOf(now);
-      for (let each = month - before; each <= month + after; each += 1) if (!known.has(each)) await make(each);
+      for (let each = month - before; each <= month + after; each += 1) await known.fetch(each);
     },
-    ensureCurrent: (now) => make(monthOf(now)),
+    async ensureCurrent(now) {
+      await known.fetch(monthOf(now));
+    },
     async drop(now, retentionMs) {
       const old = await endedBefore(store.sql, table, now, retentionMs);
       for (const name of old) await store.transaction(({ sql }) => dropPartition(sql, name));
@@ -57,11 +75,15 @@ const end = `substring(${bound} from 'TO \\(''([^'']+)''\\)')::timestamptz`;
 
 const nameOf = (table: string, month: number): string => `${table}_${startOfMonth(month).slice(0, 7).replace('-', '_')}`;
 
-/** A table that was partitioned later has a first partition with all older rows. */
+/**
+ * A table that was partitioned later has a first partition with all older rows. Bounds are only read where no partition has the name, because
+ * PostgreSQL locks each partition to read its bound.
+ */
 async function exists(sql: Sql, table: string, month: number): Promise<boolean> {
   const rows = await sql(
-    `select 1 from ${children} and (inhrelid = to_regclass($2)
-       or (${bound} like 'FOR VALUES FROM (MINVALUE)%' and ${end} > $3::timestamptz))`,
+    `select 1 where case
+       when exists (select 1 from pg_inherits where inhparent = $1::regclass and inhrelid = to_regclass($2)) then true
+       else exists (select 1 from ${children} and ${bound} like 'FOR VALUES FROM (MINVALUE)%' and ${end} > $3::timestamptz) end`,
     [table, nameOf(table, month), startOfMonth(month)],
   );
   return rows.length > 0;

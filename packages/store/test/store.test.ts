@@ -5,7 +5,7 @@ import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, type Pool, type PoolClient } from 'pg';
-import { migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
+import { createMonthPartitions, migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const steps: NamedMigration[] = [
@@ -100,6 +100,67 @@ describe('a step on a table that other sessions use', () => {
   test('fails with its own error and is not repeated for a lock', async () => {
     const failing = { ...migration('0003', 'select 1'), preparation: ['select 1 / 0'] };
     await expect(migrate({ url: database.url, schema, migrations: [first, attach, failing] })).rejects.toThrow('division by zero');
+  });
+});
+
+describe('partitions by month', () => {
+  const [october, november] = [Date.UTC(2026, 9, 15), Date.UTC(2026, 10, 1)];
+  const minute = 60_000;
+  const partitionNames = async () =>
+    (await store.sql<{ name: string }>(`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'usage'::regclass`))
+      .map(({ name }) => name)
+      .sort();
+  let elapsed = 1;
+  let lookUps = 0;
+  const counting: Store['sql'] = (text, values) => {
+    lookUps += 1;
+    return store.sql(text, values);
+  };
+  const makePartitions = () => createMonthPartitions({ ...store, sql: counting }, 'usage', { before: 0, after: 1 }, () => elapsed);
+
+  beforeAll(() => store.sql('create table usage (at timestamptz not null) partition by range (at)'));
+
+  test('that a failover has undone are made again within a minute', async () => {
+    const partitions = makePartitions();
+    await partitions.ensure(october);
+    expect(await partitionNames()).toEqual(['usage_2026_10', 'usage_2026_11']);
+    for (const ensure of [() => partitions.ensure(october), () => partitions.ensureCurrent(november)]) {
+      await store.sql('drop table usage_2026_11');
+      elapsed += minute + 1;
+      await ensure();
+      expect(await partitionNames()).toEqual(['usage_2026_10', 'usage_2026_11']);
+    }
+  });
+
+  test('are looked up once in a minute for any number of callers', async () => {
+    const partitions = makePartitions();
+    const ensureManyTimes = () => Promise.all(Array.from({ length: 50 }, () => partitions.ensureCurrent(october)));
+    lookUps = 0;
+    for (let time = 0; time < 3; time += 1) {
+      await ensureManyTimes();
+      await ensureManyTimes();
+      elapsed += minute - 1;
+      await ensureManyTimes();
+      elapsed += 2;
+    }
+    expect(lookUps).toBe(3);
+  });
+
+  test('are looked up also while the partition of a different month is locked', async () => {
+    const partitions = makePartitions();
+    await withDatabase(database.url, async (client) => {
+      await client.query('begin; lock table things.usage_2026_10 in access exclusive mode');
+      await partitions.ensureCurrent(november);
+    });
+  });
+
+  test('are looked up again after a look-up that failed', async () => {
+    const partitions = makePartitions();
+    await store.sql('alter table usage rename to usage_away');
+    const failing = await Promise.allSettled([partitions.ensureCurrent(october), partitions.ensureCurrent(october)]);
+    expect(failing.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await store.sql('alter table usage_away rename to usage');
+    await partitions.ensureCurrent(october);
   });
 });
 
