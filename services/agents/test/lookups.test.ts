@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { countStatements } from '../src/agents/store/agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
-import { findConversation, markConversationDeleted, renameConversation } from '../src/conversations/store/conversations.ts';
+import { conversationStatements, findConversation, renameConversation } from '../src/conversations/store/conversations.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
 import { removalStatements } from '../src/conversations/store/removal.ts';
 import { loadStepScope, lockStepScope } from '../src/data-sources/store/steps.ts';
@@ -23,7 +23,7 @@ const lookups: Record<string, (sql: Sql) => Promise<unknown>> = {
   'the messages of a conversation': (sql) => selectMessages(sql, reader, 'conv_7', 20),
   'a conversation': (sql) => findConversation(sql, reader, 'conv_7'),
   'a conversation to rename': (sql) => renameConversation(sql, reader, 'conv_7', 'Sales'),
-  'a conversation to delete': (sql) => markConversationDeleted(sql, reader, 'conv_7'),
+  'a conversation to delete': (sql) => sql(conversationStatements.markDeleted, ['org_a', 'live', 'conv_7', 'agt_1', 'usr_1']),
   'a deleted conversation': (sql) => sql(removalStatements.findDeletedConversation, [0]),
   'the scope of a step': (sql) => loadStepScope(sql, attempt),
   'the scope of a change': (sql) => lockStepScope(sql, attempt),

@@ -1,6 +1,10 @@
-import { until } from '@agent-service/testkit';
+import { newId } from '@agent-service/contracts';
+import type { Sql } from '@agent-service/store';
+import { countLockWaits, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Composition, compose, environment, newMessage, organizationId } from './support/compose.ts';
+import { acceptMessages } from '../../src/answers/store/accept.ts';
+import { markConversationDeleted } from '../../src/conversations/store/conversations.ts';
+import { agentId, type Composition, compose, environment, newMessage, organizationId } from './support/compose.ts';
 
 let rig: Composition;
 beforeAll(async () => {
@@ -93,4 +97,45 @@ test('a hold that a replica with other prices has made is released where the mes
   expect(await rig.answers.accept(message)).toEqual(unavailable);
   rig.ledger.refuse = undefined;
   await until('the hold is released', () => rig.ledger.holds.get(message.id)?.state === 'released');
+});
+
+test('a conversation is deleted while a batch continues it and begins a second one of the same user, and neither fails', async () => {
+  const now = rig.clock.now;
+  const { started } = (await rig.answers.accept(newMessage(now))) as { started: { answerId: string; conversationId: string } };
+  const { answerId, conversationId } = started;
+  await rig.cancel({ organizationId, environment, id: answerId });
+  const messages = [newMessage(now, { conversationId }), newMessage(now)];
+  const candidates = messages.map((message) => {
+    const { id, conversationId: continued } = message;
+    return {
+      organizationId,
+      environment,
+      id,
+      message,
+      tier: 'Fast',
+      deadline: now + 300_000,
+      conversationId: continued || newId('conv'),
+    } as const;
+  });
+  const accept = () =>
+    acceptMessages(rig.sql, candidates, rig.deps.limits, now).then(
+      ({ length }) => length,
+      ({ cause }) => cause,
+    );
+  await withDatabase(rig.databaseUrl, async (client) => {
+    await client.query('begin; set local search_path = agents');
+    let accepting: Promise<unknown> | undefined;
+    // The deletion stands still after its first statement.
+    const sql = (async (text: string, values: unknown[]) => {
+      const { rows } = await client.query(text, values);
+      if (accepting !== undefined) return rows;
+      accepting = accept();
+      await until('the acceptance waits', async () => (await countLockWaits(rig.databaseUrl)) > 0);
+      return rows;
+    }) as unknown as Sql;
+    const reader = { tenant: { organizationId, environment }, agentId, userId: 'usr_1' } as const;
+    expect(await markConversationDeleted(sql, reader, conversationId)).toBe('deleted');
+    await client.query('commit');
+    expect(await accepting).toBe(2);
+  });
 });

@@ -281,7 +281,8 @@ const accepted = `
     returning organization_id, environment, id, state, priority, agent_id),
   taken as materialized (select f.* from fitting f join accepted a on ${sameKey('f', 'a')})`;
 
-// The conversation of a message that continues one exists already.
+// The conversation of a message that continues one exists already. PostgreSQL runs parts that no other part reads from the last to the first, so
+// counters are locked before conversations, as a deletion locks them. A reference would state that order, but make the statement dearer.
 const effects = `
   conversation as (
     ${insertInto('conversations', {

@@ -111,13 +111,16 @@ const hasPending = `
 const discount = `
   update conversation_counts set count = greatest(count - 1, 0) where organization_id = $1 and environment = $2 and agent_id = $3 and user_id = $4`;
 
-/** Hides the conversation from its caller, unless an answer in it is pending. */
+/**
+ * Hides the conversation from its caller, unless an answer in it is pending. The caller rolls back every other outcome: the counter is locked
+ * before the conversation, as an acceptance locks them.
+ */
 export async function markConversationDeleted(sql: Sql, reader: Reader, id: string): Promise<'deleted' | 'busy' | 'unknown'> {
   const { tenant, agentId, userId } = reader;
-  if ((await sql(markDeleted, valuesOf(reader, id))).length === 0) return 'unknown';
-  if ((await sql(hasPending, [tenant.organizationId, tenant.environment, id])).length > 0) return 'busy';
   await sql(discount, [tenant.organizationId, tenant.environment, agentId, userId]);
-  return 'deleted';
+  if ((await sql(markDeleted, valuesOf(reader, id))).length === 0) return 'unknown';
+  const pending = await sql(hasPending, [tenant.organizationId, tenant.environment, id]);
+  return pending.length > 0 ? 'busy' : 'deleted';
 }
 
 export const conversationStatements = { findConversation: findOne, renameConversation: setTitle, markDeleted, hasPending, discount };
