@@ -1,6 +1,9 @@
+import type { Sql } from '@agent-service/store';
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { saveDelivered } from '../src/store/attempts.ts';
+import { returnToQueue } from '../src/store/queue.ts';
 import { type BootedService, boot, connect, holdInsert, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
@@ -204,4 +207,33 @@ test('lost deliveries of one tenant return while a webhook of another is locked'
     clock += 10 * second;
     return (await dispatchOf(locked)) > before[0];
   });
+});
+
+test('deliveries that return to their queue while a call reports them in a different order are locked in one order', async () => {
+  const webhookId = await create();
+  await receive('evt_1', 'evt_2', 'evt_3');
+  await untilArmed(webhookId, 3);
+  const keys = (await rowsOf(webhookId))
+    .map(({ id, dispatch }) => ({ organizationId, environment: 'live', webhookId, deliveryId: id, dispatch, job: 'lost' }) as const)
+    .toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
+  const outcome = { kind: 'answered', status: 200, body: '', retryAfterMs: 0, durationMs: 1 } as const;
+  const sessions = await Promise.all([1, 2, 3].map(() => connect(webhooks.databaseUrl)));
+  const [holding, ...sqls] = sessions.map(
+    (session): Sql =>
+      async (text, values = []) =>
+        (await session.query(text, [...values])).rows,
+  ) as [Sql, Sql, Sql];
+  try {
+    await holding('begin');
+    await holding('select 1 from deliveries where id = $1 for update', [keys[1]?.deliveryId]);
+    const reported = keys.toReversed().map((key, position) => ({ ...key, position, outcome }));
+    const works: Promise<unknown>[] = [saveDelivered(sqls[0], reported, clock).then(({ length }) => length)];
+    await until('the report waits', () => isWaiting(`set state = 'delivered'`));
+    works.push(returnToQueue(sqls[1], keys));
+    await until('the return waits', () => isWaiting(`set state = 'waiting'`));
+    await holding('rollback');
+    expect(await Promise.allSettled(works)).toMatchObject([{ status: 'fulfilled', value: 3 }, { status: 'fulfilled' }]);
+  } finally {
+    await Promise.all(sessions.map((session) => session.end()));
+  }
 });

@@ -2,7 +2,7 @@ import type { Tenant } from '@agent-service/contracts';
 import { isoTime, type Sql } from '@agent-service/store';
 import type { DeliveryEnd, InFlightDelivery, Outcome } from '../domain/attempts.ts';
 import type { Health, HealthStatus } from '../domain/health.ts';
-import { atRowOf, type DispatchedKey, distinctWebhooks, toMs, toMsOrNull, type WebhookKey, webhookColumns } from './queue.ts';
+import { atRowOf, type DispatchedKey, distinctWebhooks, inLockOrder, toMs, toMsOrNull, type WebhookKey, webhookColumns } from './queue.ts';
 
 export interface AttemptRow {
   position: number;
@@ -119,7 +119,7 @@ const saveDeliveredStatement = `
  * written. Resolves to the ended deliveries; a failure at the same moment counts as later.
  */
 export function saveDelivered(sql: Sql, jobs: readonly DeliveredJob[], now: number): Promise<Delivered[]> {
-  return sql<Delivered>(saveDeliveredStatement, [JSON.stringify(jobs.map((job) => recordOf(job, now))), isoTime(now)]);
+  return sql<Delivered>(saveDeliveredStatement, [JSON.stringify(inLockOrder(jobs).map((job) => recordOf(job, now))), isoTime(now)]);
 }
 
 const recordOf = ({ position, organizationId, environment, deliveryId, dispatch, outcome }: DeliveredJob, now: number) => ({

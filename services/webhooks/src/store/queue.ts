@@ -45,6 +45,10 @@ export interface DispatchedKey extends Tenant {
   readonly dispatch: number;
 }
 
+/** The order in which statements lock deliveries by their keys, unless they lock the webhook of each with it. */
+export const inLockOrder = <Key extends DispatchedKey>(deliveries: readonly Key[]): Key[] =>
+  deliveries.toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
+
 export interface DispatchedDelivery extends DispatchedKey {
   /** The job that has it, with other deliveries. */
   readonly job: string;
@@ -175,8 +179,9 @@ const claimUnconfirmedStatement = `
 
 /** Returns deliveries whose job is lost to their queues, unless they have ended or been dispatched again in the meantime. */
 export async function returnToQueue(sql: Sql, lost: readonly UnconfirmedDelivery[]): Promise<void> {
-  const deliveries = [lost.map(({ deliveryId }) => deliveryId), lost.map(({ dispatch }) => dispatch)];
-  await sql(returnStatement, [...webhookColumns(lost), ...deliveries]);
+  const ordered = inLockOrder(lost);
+  const deliveries = [ordered.map(({ deliveryId }) => deliveryId), ordered.map(({ dispatch }) => dispatch)];
+  await sql(returnStatement, [...webhookColumns(ordered), ...deliveries]);
 }
 
 const returnStatement = `
