@@ -111,7 +111,7 @@ function addExamples({ responses, requestBody }: Operation, schemas: Record<stri
   for (const [status, { content = {} }] of Object.entries(responses))
     for (const [type, media] of Object.entries(content)) {
       if (type === eventStream) media['x-itemSchema'] = eventSchema;
-      if (isSuccess(status)) media.example ??= composeExample(media.schema ?? {}, schemas);
+      if (isSuccess(status)) media.example = changeParts(composeExample(media.schema ?? {}, schemas), media.example);
       else if (type === json) {
         const ofStatus = codes.filter((code) => publicErrorCodes[code].http === Number(status));
         media.examples = Object.fromEntries(
@@ -167,6 +167,16 @@ const texts: Readonly<Record<string, string>> = {
   email: 'ada@example.com',
   uri: 'https://example.com',
 };
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The example with the parts that an operation names itself: a schema alone does not tell which of its states a reply has. */
+function changeParts(example: unknown, parts: unknown): unknown {
+  if (parts === undefined) return example;
+  if (!isObject(example) || !isObject(parts)) return parts;
+  const changed = Object.entries(parts).map(([name, part]) => [name, part === undefined ? undefined : changeParts(example[name], part)]);
+  return { ...example, ...Object.fromEntries(changed) };
+}
 
 /** A value of the schema, from the examples of its fields. */
 function composeExample(schema: Schema, schemas: Readonly<Record<string, Schema>>): unknown {

@@ -154,6 +154,7 @@ function successes(route: Route) {
     description: 'Success.',
     ...(route.response && { schema: route.response }),
     ...(route.responseType && { type: route.responseType }),
+    example: route.responseExample,
     headers: route.successHeaders ?? [],
   };
   const byStatus = Map.groupBy([own, ...(route.otherSuccesses ?? [])], ({ status }) => String(status));
@@ -169,7 +170,7 @@ function success(route: Route, ways: readonly OtherSuccess[]) {
     ...(isIdempotent(route) && replayedHeader),
     ...own,
   };
-  const content = ways.flatMap(({ type = 'application/json', schema }) => (schema ? [[type, { schema }] as const] : []));
+  const content = ways.flatMap(({ type = 'application/json', schema, example }) => (schema ? [[type, { schema, example }] as const] : []));
   const description = ways.map((way) => way.description).join('\n\n');
   return { description, headers, ...(content.length > 0 && { content: Object.fromEntries(content) }) };
 }

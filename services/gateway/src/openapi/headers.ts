@@ -28,7 +28,7 @@ export const sharedHeaders = {
     'How to authenticate, or which scope is missing (RFC 6750).',
     'Bearer realm="agent-service", error="invalid_token"',
   ),
-  ETag: header('The version of what is described, for If-Match and If-None-Match.', '"1"'),
+  ETag: header('The version of what is described, for If-Match and If-None-Match.', '"2"'),
   Location: header('Where the message can be read.', '/v1/agents/agt_01jz0000000000000000000000/messages/msg_01jz0000000000000000000000'),
   ContentLocation: header(
     'Where the message can be read.',

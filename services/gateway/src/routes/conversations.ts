@@ -7,6 +7,7 @@ import {
   conversationParams,
   listedConversation,
   listedMessage,
+  messagesExample,
   titledConversation,
   toConversation,
   toFeedback,
@@ -109,6 +110,7 @@ export const listMessages = route({
   params: conversationParams,
   query: z.strictObject({ limit: limit(20, 100), cursor }),
   response: z.strictObject({ data: z.array(listedMessage), meta: listMeta }),
+  responseExample: { data: messagesExample, meta: { total: messagesExample.length } },
   errors: ['invalid_cursor'],
   async handler({ params: { agent_id: agentId, conversation_id: conversationId }, query, requestId }, { agents }) {
     const { messages, page, feedback } = await agents.listMessages({ agentId, conversationId, page: pageRequest(query) });

@@ -9,6 +9,7 @@ import { type RouteRequest, reply, route, withoutBody } from '../routing/route.t
 import { agentParams } from '../schemas/agent.ts';
 import {
   answerEvents,
+  answerEventsExample,
   message,
   messageFeedback,
   messageParams,
@@ -59,6 +60,7 @@ export const sendMessage = route({
       status: 202,
       description: 'With `Prefer: respond-async`: the message was accepted. It can be read at `Location`.',
       schema: z.strictObject({ data: message }),
+      example: { data: { status: 'queued', content: '', credits_consumed: 0, queries: undefined } },
       headers: ['Location', 'Preference-Applied', 'Retry-After'],
     },
   ],
@@ -122,6 +124,7 @@ export const streamMessage = route({
   status: 200,
   responseType: 'text/event-stream',
   response: answerEvents,
+  responseExample: answerEventsExample(['1-0-e3b0c442', '1-9-c69690a9', '1-20-5bfa2f3c', '1-20-5bfa2f3c']),
   successHeaders: ['Content-Location'],
   errors: ['agent_not_active', 'conversation_busy', 'credits_exhausted', 'user_limit_reached', 'too_many_waiting'],
   handler: (request, { answers }) =>
@@ -184,6 +187,7 @@ export const getMessage = route({
       .meta({ description: '`wait=N` waits up to N seconds, and the wait limit, for an answer that has not ended.', example: 'wait=10' }),
   }),
   response: z.strictObject({ data: readMessage }),
+  responseExample: { data: { error: undefined } },
   otherSuccesses: [
     {
       status: 200,
@@ -228,6 +232,9 @@ export const cancelAnswer = route({
   extension: true,
   params: messageParams,
   response: z.strictObject({ data: message }),
+  responseExample: {
+    data: { status: 'cancelled', content: 'The answer was cancelled. No credits were charged.', credits_consumed: 0, queries: undefined },
+  },
   async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
     const response = await agents.cancelAnswer({ agentId, messageId });
     return { data: toMessage(required(response.message)) };

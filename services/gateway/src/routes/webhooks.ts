@@ -6,6 +6,7 @@ import {
   createdWebhook,
   delivery,
   deliveryParams,
+  pendingDeliveryExample,
   rotatedSecret,
   toDelivery,
   toWebhook,
@@ -113,6 +114,9 @@ export const redeliver = route({
   extension: true,
   params: deliveryParams,
   response: z.strictObject({ data: delivery }),
+  responseExample: {
+    data: { ...pendingDeliveryExample, id: 'dlv_01jz0000000000000000000001', redelivery_of: 'dlv_01jz0000000000000000000000' },
+  },
   errors: ['webhook_inactive'],
   async handler({ params }, { webhooks }) {
     const response = await required(webhooks).redeliver({ endpointId: params.webhook_id, deliveryId: params.delivery_id });
@@ -156,6 +160,7 @@ export const testWebhook = route({
   extension: true,
   params: webhookParams,
   response: z.strictObject({ data: delivery }),
+  responseExample: { data: { ...pendingDeliveryExample, event_type: 'webhook.test' } },
   errors: ['webhook_inactive'],
   async handler({ params }, { webhooks }) {
     const response = await required(webhooks).testEndpoint({ endpointId: params.webhook_id });

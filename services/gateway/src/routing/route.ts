@@ -41,6 +41,8 @@ export interface OtherSuccess {
   readonly description: string;
   readonly type?: string;
   readonly schema?: z.ZodType;
+  /** The parts of the body that differ in its example from the examples of the schema; an undefined one is left out. */
+  readonly example?: unknown;
   readonly headers?: readonly HeaderName[];
 }
 
@@ -70,6 +72,8 @@ interface Description {
   readonly status?: 200 | 201 | 204;
   /** The content type of the response where it is not JSON. */
   readonly responseType?: 'text/event-stream';
+  /** As `example` of another success. */
+  readonly responseExample?: unknown;
   readonly cacheControl?: string;
   /** Headers that a success carries here beyond those of every reply. */
   readonly successHeaders?: readonly HeaderName[];

@@ -12,6 +12,8 @@ import { z } from 'zod';
 
 const id = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
 const time = z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
+/** An active agent was changed after its creation. */
+const changeTime = time.meta({ example: '2026-01-31T10:05:00.000Z' });
 
 export const agentStatus = z.enum(agentStatuses).meta({ example: 'active' });
 export const agentName = agentFields.name.input;
@@ -23,7 +25,7 @@ export const newAgent = z.strictObject(newAgentShape);
 export const agentChanges = z.strictObject({ ...agentChangesShape, status: agentStatus.optional() });
 
 const { name, description, category, model } = listedShape;
-const summaryFields = { id, name, description, category, status: agentStatus, model, created_at: time, updated_at: time };
+const summaryFields = { id, name, description, category, status: agentStatus, model, created_at: time, updated_at: changeTime };
 
 /** An agent in a list. */
 export const agentSummary = z.strictObject(summaryFields).meta({ id: 'AgentSummary' });
@@ -41,9 +43,11 @@ export const agent = z
   })
   .meta({ id: 'Agent' });
 
-export const createdAgent = z.strictObject({ id, name, status: agentStatus, created_at: time }).meta({ id: 'CreatedAgent' });
+export const createdAgent = z
+  .strictObject({ id, name, status: agentStatus.meta({ example: 'draft' }), created_at: time })
+  .meta({ id: 'CreatedAgent' });
 
-export const updatedAgent = z.strictObject({ id, name, status: agentStatus, model, updated_at: time }).meta({ id: 'UpdatedAgent' });
+export const updatedAgent = z.strictObject({ id, name, status: agentStatus, model, updated_at: changeTime }).meta({ id: 'UpdatedAgent' });
 
 type Agents = Client<'agents'>;
 type AgentMessage = NonNullable<Awaited<ReturnType<Agents['getAgent']>>['agent']>;

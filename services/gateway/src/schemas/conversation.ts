@@ -7,10 +7,48 @@ import { errorEnvelope } from './errors.ts';
 const maxContextBytes = 16 * 1024;
 const maxContextDepth = 5;
 
-const id = z.string().meta({ example: 'msg_01jz0000000000000000000000' });
-const conversationId = z.string().meta({ example: 'conv_01jz0000000000000000000000' });
+const example = {
+  id: 'msg_01jz0000000000000000000000',
+  conversation_id: 'conv_01jz0000000000000000000000',
+  role: 'assistant',
+  content: 'You sold 120 orders.',
+  content_type: 'markdown',
+  credits_consumed: 2,
+  model_used: 'Fast',
+  created_at: '2026-01-31T10:00:00.000Z',
+  status: 'completed',
+  queries: [
+    {
+      statement: "SELECT count(*) FROM orders WHERE order_date >= '2025-12-01' AND order_date < '2026-01-01'",
+      tables: ['orders'],
+      rows: 1,
+      duration_ms: 12,
+    },
+  ],
+  usage: { model: 'gpt-5-mini', input_tokens: 2_140, output_tokens: 64, latency_ms: 1_250 },
+  result: { columns: [{ name: 'count', type: 'number' }], rows: [[120]], row_count: 1, truncated: false, chart: null },
+} as const;
+const [exampleQuery] = example.queries;
+
+const exampleMessage = {
+  id: 'msg_01jyzzzzzzzzzzzzzzzzzzzzzz',
+  conversation_id: example.conversation_id,
+  role: 'user',
+  content: 'How much did we sell last month?',
+  content_type: 'text',
+  credits_consumed: 0,
+  model_used: '',
+  created_at: '2026-01-31T09:59:59.999Z',
+  status: 'completed',
+} as const;
+
+/** The messages of the example's conversation, newest first. */
+export const messagesExample = [example, exampleMessage];
+
+const id = z.string().meta({ example: example.id });
+const conversationId = z.string().meta({ example: example.conversation_id });
 const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
-const time = z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
+const time = z.iso.datetime().meta({ example: example.created_at });
 
 export const messageParams = z.strictObject({ agent_id: agentId, message_id: id });
 export const conversationParams = z.strictObject({ agent_id: agentId, conversation_id: conversationId });
@@ -26,7 +64,7 @@ const context = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
 
 export const newMessage = z.strictObject({
-  message: text(1, 32_000).meta({ example: 'How much did we sell last month?' }),
+  message: text(1, 32_000).meta({ example: exampleMessage.content }),
   conversation_id: text(1, 128).optional().meta({ description: 'Continues this conversation; without it one begins.' }),
   context: context.optional().meta({
     description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep. Whole numbers beyond ${Number.MAX_SAFE_INTEGER} are refused, as they may be rounded: send them as text.`,
@@ -48,10 +86,10 @@ function everyNumber(value: unknown, holds: (number: number) => boolean): boolea
 
 const query = z
   .strictObject({
-    statement: z.string().meta({ example: 'SELECT sum(total) FROM orders' }),
-    tables: z.array(z.string()).meta({ example: ['orders'] }),
-    rows: z.int().meta({ example: 1 }),
-    duration_ms: z.int().meta({ example: 12 }),
+    statement: z.string().meta({ example: exampleQuery.statement }),
+    tables: z.array(z.string()).meta({ example: [...exampleQuery.tables] }),
+    rows: z.int().meta({ example: exampleQuery.rows }),
+    duration_ms: z.int().meta({ example: exampleQuery.duration_ms }),
   })
   .meta({ id: 'AnswerQuery' });
 
@@ -59,18 +97,20 @@ export const message = z
   .strictObject({
     id,
     conversation_id: conversationId,
-    role: z.enum(['user', 'assistant']).meta({ example: 'assistant' }),
-    content: z.string().meta({ description: 'Empty until the answer has ended.', example: 'You sold 120 orders.' }),
+    role: z.enum(['user', 'assistant']).meta({ example: example.role }),
+    content: z.string().meta({ description: 'Empty until the answer has ended.', example: example.content }),
     content_type: z.enum(['text', 'markdown']).meta({
       description: '`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.',
-      example: 'markdown',
+      example: example.content_type,
     }),
-    credits_consumed: z.int().meta({ description: 'The cost of the answer; nothing unless it completed.', example: 2 }),
-    model_used: z.enum([...tier.options, '']).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
+    credits_consumed: z
+      .int()
+      .meta({ description: 'The cost of the answer; nothing unless it completed.', example: example.credits_consumed }),
+    model_used: z.enum([...tier.options, '']).meta({ description: 'The tier; empty for what a user wrote.', example: example.model_used }),
     created_at: time,
     status: z.enum(['queued', 'running', 'completed', 'failed', 'cancelled']).meta({
       description: 'Beyond the specification.',
-      example: 'completed',
+      example: example.status,
       'x-extension': true,
     }),
     queries: z.array(query).optional().meta({
@@ -84,14 +124,16 @@ type Message = z.output<typeof message>;
 
 const usage = z
   .strictObject({
-    model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: 'gpt-5-mini' }),
-    input_tokens: z
-      .int()
-      .meta({ description: 'The tokens of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
-    output_tokens: z.int().meta({ example: 64 }),
-    latency_ms: z
-      .int()
-      .meta({ description: 'From when a worker began the answer until the text was whole, with its queries.', example: 1_250 }),
+    model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: example.usage.model }),
+    input_tokens: z.int().meta({
+      description: 'The tokens of all calls of the model, with the instructions and the results of tools.',
+      example: example.usage.input_tokens,
+    }),
+    output_tokens: z.int().meta({ example: example.usage.output_tokens }),
+    latency_ms: z.int().meta({
+      description: 'From when a worker began the answer until the text was whole, with its queries.',
+      example: example.usage.latency_ms,
+    }),
   })
   .meta({ id: 'AnswerUsage' });
 
@@ -101,10 +143,10 @@ const resultColumn = z
 
 const result = z
   .strictObject({
-    columns: z.array(resultColumn).meta({ example: [{ name: 'month', type: 'date' }] }),
+    columns: z.array(resultColumn).meta({ example: [...example.result.columns] }),
     rows: z.array(z.array(z.unknown())).meta({
       description: 'The values of each row, in the order of the columns. Numbers that a double would round are strings.',
-      example: [['2026-01-01']],
+      example: [[...example.result.rows[0]]],
     }),
     row_count: z.int().meta({ description: 'The rows that the query returned.', example: 1 }),
     truncated: z
@@ -120,9 +162,9 @@ const result = z
 export const step = z
   .strictObject({
     name: z.string().meta({ example: 'query' }),
-    detail: z.string().meta({ description: 'The statement, the table, or the change.', example: 'SELECT sum(total) FROM orders' }),
-    rows: z.int().meta({ example: 1 }),
-    duration_ms: z.int().meta({ example: 12 }),
+    detail: z.string().meta({ description: 'The statement, the table, or the change.', example: exampleQuery.statement }),
+    rows: z.int().meta({ example: exampleQuery.rows }),
+    duration_ms: z.int().meta({ example: exampleQuery.duration_ms }),
     error: z.string().nullable().meta({ description: 'Null when it went well.', example: null }),
   })
   .meta({ id: 'AnswerStep' });
@@ -136,7 +178,11 @@ export const newFeedback = z.strictObject({
 });
 
 export const feedback = z
-  .strictObject({ ...newFeedback.shape, comment: z.string().meta({ example: 'Exactly the figures of our books.' }), updated_at: time })
+  .strictObject({
+    ...newFeedback.shape,
+    comment: z.string().meta({ example: 'Exactly the figures of our books.' }),
+    updated_at: time.meta({ example: '2026-01-31T10:05:00.000Z' }),
+  })
   .meta({ id: 'Feedback' });
 
 export const messageFeedback = z.strictObject({ message_id: id, ...feedback.shape }).meta({ id: 'MessageFeedback' });
@@ -224,6 +270,19 @@ const toQuery = ({ statement, tables, rows, durationMs }: AnswerMessage['queries
   duration_ms: durationMs,
 });
 
+/** The stream of the example's answer, with an id for each event where its stream has them. */
+export function answerEventsExample(ids: readonly string[] = []): string {
+  const attempt = 1;
+  const events = [
+    ['started', { message_id: example.id, conversation_id: example.conversation_id, attempt }],
+    ['delta', { text: example.content.slice(0, 9), attempt }],
+    ['delta', { text: example.content.slice(9), attempt }],
+    ['completed', example],
+  ] as const;
+  const idLine = (id: string | undefined) => (id === undefined ? '' : `id: ${id}\n`);
+  return events.map(([event, data], index) => `event: ${event}\n${idLine(ids[index])}data: ${JSON.stringify(data)}\n\n`).join('');
+}
+
 /** A stream of events as one text. `answerEventData` describes what each of them holds. */
 export const answerEvents = z.string().meta({
   description: `Server-sent events, each with a JSON object as its data:
@@ -236,8 +295,7 @@ export const answerEvents = z.string().meta({
 - \`failed\`: the body \`Error\`. The last event.
 - \`detached\`: message_id, conversation_id, status (\`running\`). The last event where the stream ends before the answer, as when the
   service is restarted: the work goes on, and the answer can be read at \`Content-Location\`.`,
-  example:
-    'event: started\ndata: {"message_id":"msg_01jz0000000000000000000000","conversation_id":"conv_01jz0000000000000000000000","attempt":1}\n\nevent: delta\ndata: {"text":"You sold ","attempt":1}\n\n',
+  example: answerEventsExample(),
 });
 
 const attempt = z.int().meta({ description: 'Counts from 1. Another attempt voids the text of those before.', example: 1 });
@@ -245,7 +303,7 @@ const attempt = z.int().meta({ description: 'Counts from 1. Another attempt void
 /** The JSON that each event carries. */
 export const answerEventData = {
   started: z.strictObject({ message_id: id, conversation_id: conversationId, attempt }),
-  delta: z.strictObject({ text: z.string().meta({ example: 'You sold ' }), attempt }),
+  delta: z.strictObject({ text: z.string().meta({ example: example.content.slice(0, 9) }), attempt }),
   tool: z.strictObject({ ...step.shape, attempt }),
   completed: listedMessage,
   failed: errorEnvelope,

@@ -6,6 +6,7 @@ const example = {
   id: 'whk_01jz0000000000000000000000',
   url: 'https://hooks.example.com/agent-service',
   secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
+  description: 'Tells our chat.',
 };
 const at = () => z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
 
@@ -22,7 +23,7 @@ export const webhookSecret = text(16, 255).meta({
   description: 'The secret that signs deliveries; generated if it is absent.',
   example: example.secret,
 });
-export const webhookDescription = text(0, 2_000).meta({ example: 'Tells our chat.' });
+export const webhookDescription = text(0, 2_000).meta({ example: example.description });
 export const webhookActive = z.boolean().meta({ example: true });
 
 export const webhookParams = z.strictObject({ webhook_id: z.string().meta({ example: example.id }) });
@@ -47,11 +48,11 @@ export const webhook = z
     id: z.string().meta({ example: example.id }),
     url: z.string().meta({ example: example.url }),
     events: webhookEvents,
-    description: z.string().meta({ example: '' }),
+    description: z.string().meta({ example: example.description }),
     active: webhookActive,
     status: z.enum(['healthy', 'failing', 'disabled']).meta({ example: 'healthy' }),
-    failing_since: at().nullable(),
-    last_delivery_at: at().nullable(),
+    failing_since: at().nullable().meta({ example: null }),
+    last_delivery_at: at().nullable().meta({ example: '2026-01-31T10:05:00.000Z' }),
     created_at: at(),
     updated_at: at(),
   })
@@ -61,7 +62,10 @@ export const rotatedSecret = z
   .strictObject({
     id: z.string().meta({ example: example.id }),
     secret: z.string().meta({ description: 'Shown here and never again.', example: example.secret }),
-    previous_secret_until: at().meta({ description: 'Until when the secret before signs along in `webhook-signature`.' }),
+    previous_secret_until: at().meta({
+      example: '2026-02-01T10:00:00.000Z',
+      description: 'Until when the secret before signs along in `webhook-signature`.',
+    }),
   })
   .meta({ id: 'RotatedWebhookSecret' });
 
@@ -69,7 +73,7 @@ export const delivery = z
   .strictObject({
     id: z.string().meta({ example: 'dlv_01jz0000000000000000000000' }),
     event_id: z.string().meta({ example: 'evt_01jz0000000000000000000000' }),
-    event_type: z.string().meta({ example: 'agent.created' }),
+    event_type: z.string().meta({ example: 'credits.low_balance' }),
     status: z.enum(['pending', 'delivered', 'failed', 'dropped']).meta({ example: 'delivered' }),
     attempts: z.array(
       z
@@ -83,12 +87,22 @@ export const delivery = z
     ),
     response_status: z.int().nullable().meta({ description: 'The status of the last answer.', example: 200 }),
     response_body: z.string().nullable().meta({ description: 'The beginning of the last answer.', example: 'ok' }),
-    next_attempt_at: at().nullable(),
+    next_attempt_at: at().nullable().meta({ example: null }),
     created_at: at(),
-    ended_at: at().nullable(),
+    ended_at: at().nullable().meta({ example: '2026-01-31T10:00:00.090Z' }),
     redelivery_of: z.string().nullable().meta({ description: 'The delivery that this one repeats.', example: null }),
   })
   .meta({ id: 'WebhookDelivery' });
+
+/** A delivery that has just been made, as its examples show it. */
+export const pendingDeliveryExample = {
+  status: 'pending',
+  attempts: [],
+  response_status: null,
+  response_body: null,
+  next_attempt_at: '2026-01-31T10:00:00.000Z',
+  ended_at: null,
+};
 
 type Webhooks = Client<'webhooks'>;
 type EndpointMessage = Awaited<ReturnType<Webhooks['listEndpoints']>>['endpoints'][number];
