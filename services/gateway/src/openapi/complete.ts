@@ -1,6 +1,7 @@
 import { type PublicErrorCode, publicErrorCodes, ServiceError } from '@agent-service/contracts';
 import { plainText } from '@agent-service/contracts/text';
 import { errorBody, oauthErrorBody } from '@agent-service/http/replies/error-reply';
+import { contentTypes } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { answerEventData } from '../schemas/conversation.ts';
 import { describeResponseSchema } from './response-schema.ts';
@@ -115,10 +116,7 @@ function addExamples({ responses, requestBody }: Operation, schemas: Record<stri
       else if (type === json) {
         const ofStatus = codes.filter((code) => publicErrorCodes[code].http === Number(status));
         media.examples = Object.fromEntries(
-          ofStatus.map((code) => [
-            code,
-            isForm ? { value: JSON.parse(oauthErrorBody(new ServiceError(code))) } : { $ref: referenceTo(code) },
-          ]),
+          ofStatus.map((code) => [code, isForm ? { value: exampleOfFormError(code) } : { $ref: referenceTo(code) }]),
         );
       }
     }
@@ -145,6 +143,8 @@ function schemaOf(schema: z.ZodType): Schema {
   return own as Schema;
 }
 
+const formExpected = `Send the body with Content-Type: ${contentTypes.form}.`;
+
 const requestId = '4f3c1f6e-0a55-4c1e-8c53-0a5fbb1e4f0d';
 const [agentId, messageId] = ['agt_01jz0000000000000000000000', 'msg_01jz0000000000000000000000'];
 
@@ -157,7 +157,15 @@ const parts: Partial<Record<PublicErrorCode, { param?: string; details?: Record<
   user_limit_reached: { details: { required: 4, available: 1, monthly_limit: 500, used_this_month: 499 } },
   answer_timeout: { details: { message_id: messageId, conversation_id: 'conv_01jz0000000000000000000000', status: 'running' } },
   template_already_activated: { details: { agent_id: agentId } },
+  template_requirements_unmet: {
+    details: { missing_tables: ['customers'], reasons: ['there is no table customers'] },
+  },
+  insufficient_unallocated_credits: { details: { required: 500, available: 100 } },
 };
+
+/** The error of the OAuth token endpoint, whose body is a form. */
+const exampleOfFormError = (code: PublicErrorCode): unknown =>
+  JSON.parse(oauthErrorBody(new ServiceError(code, code === 'unsupported_media_type' ? { message: formExpected } : {})));
 
 const exampleOfError = (code: PublicErrorCode): unknown => JSON.parse(errorBody(new ServiceError(code, parts[code]), requestId));
 

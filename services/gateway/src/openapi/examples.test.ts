@@ -80,11 +80,51 @@ const rules: Readonly<Record<string, (fields: Fields) => boolean>> = {
       isSet(end) !== isSet(next) &&
       (status !== 'delivered' || (attempts as unknown[]).length > 0)),
   'a delivery does not repeat itself': ({ id, redelivery_of: repeated }) => repeated === undefined || repeated !== id,
+  'a credential has an end once it is ended': ({ status, ends_at: end }) =>
+    end === undefined || status === undefined || isSet(end) === (status === 'ended'),
+  'a key is not replaced by itself': ({ id, previous }) => !isFields(previous) || previous['id'] !== id,
+  'only a deactivation ends credentials': ({ status, ended_credentials: ended }) => ended === undefined || status === 'deactivated',
+  'a balance is the sum of its parts': ({ balance, allocated, unallocated }) =>
+    unallocated === undefined || Number(allocated) + Number(unallocated) === balance,
+  'a user has what is left of the limit': ({ balance, monthly_limit: limit, used_this_month: used }) =>
+    used === undefined || balance === undefined || Number(balance) + Number(used) === limit,
+  'the usage of all models and agents is the total': ({ model_distribution: models, most_used_agents: agents, ...total }) => {
+    const totals = [total['total_credits_used'], total['total_queries']];
+    const sumOf = (parts: readonly Fields[], ...names: string[]) =>
+      names.map((name) => parts.reduce((sum, part) => sum + Number(part[name]), 0));
+    return (
+      models === undefined ||
+      (String(sumOf(Object.values(models as Fields) as Fields[], 'credits', 'queries')) === String(totals) &&
+        String(sumOf(agents as Fields[], 'credits_used', 'query_count')) === String(totals))
+    );
+  },
+  'a template has the newest version of its changelog, and its times': ({
+    changelog,
+    version,
+    created_at: created,
+    updated_at: updated,
+  }) => {
+    if (!Array.isArray(changelog)) return true;
+    const midnight = (change: Fields) => `${change['date']}T00:00:00.000Z`;
+    return changelog[0].version === version && midnight(changelog[0]) === updated && midnight(changelog.at(-1)) === created;
+  },
+  'an audit entry tells of a change of another user': ({ actor, target }) =>
+    !isFields(actor) || !isFields(target) || target['id'] !== actor['id'],
 };
+
+const dataOf = ({ data }: Fields) => data as Fields;
 
 /** The example of a body, by its operation and status, and what it has beyond the rules. */
 const expected: Readonly<Record<string, (example: { body: Fields; request: Fields }) => [actual: unknown, wanted: object]>> = {
   'createAgent 201': ({ body }) => [body['data'], { status: 'draft' }],
+  'createKey 201': ({ body }) => [body['data'], { last_used_at: null }],
+  'createOauthApplication 201': ({ body }) => [body['data'], { last_used_at: null, previous_secret_ends_at: null }],
+  'rotateKey 200': ({ body }) => [body['data'], { last_used_at: null, replaced_by: null }],
+  'rotateOauthSecret 200': ({ body }) => [body['data'], { previous_secret_ends_at: expect.stringMatching(time) }],
+  'activateTemplate 201': ({ body, request }) => [
+    [dataOf(body)['name'], dataOf(body)['status']],
+    [request['name_override'], 'active'],
+  ],
   'sendMessage 202': ({ body }) => [body['data'], { status: 'queued', content: '', credits_consumed: 0 }],
   'cancelAnswer 200': ({ body }) => [body['data'], { status: 'cancelled' }],
   'listMessages 200': ({ body }) => [body, { data: [{ role: 'assistant' }, { role: 'user' }], meta: { total: 2 } }],
@@ -118,6 +158,15 @@ describe('each example of a success is a state that the service has', () => {
     }
   });
 
+  test('what the request sets has the same value in its reply', () => {
+    for (const { name, body, request } of bodies) {
+      const reply = isFields(body['data']) ? body['data'] : body;
+      const common = Object.keys(request).filter((field) => field in reply);
+      const valuesOf = (fields: Fields) => common.map((field) => [field, fields[field]]);
+      expect({ name, values: valuesOf(reply) }).toEqual({ name, values: valuesOf(request) });
+    }
+  });
+
   test.each(['sendMessage', 'streamMessage'])('the stream of %s ends with the whole message', (operationId) => {
     const { responses } = operations.find((operation) => operation.operationId === operationId) as Operation;
     const events = String(responses['200']?.content?.['text/event-stream']?.example)
@@ -131,5 +180,19 @@ describe('each example of a success is a state that the service has', () => {
     const lengths = events.map((event) => parseEventId(event.get('id') ?? '')?.length);
     const withIds = [0, first.text.length, last.content.length, last.content.length];
     expect(lengths).toEqual(operationId === 'streamMessage' ? withIds : withIds.map(() => undefined));
+  });
+});
+
+test('errors that refer to their details have some', () => {
+  const errors = document.components.examples as Record<string, { value: { error: { message: string; details: object } } }>;
+  const references = Object.values(errors).filter(({ value }) => value.error.message.includes('See details'));
+  expect(references.length).toBeGreaterThan(4);
+  expect(references.filter(({ value }) => Object.keys(value.error.details).length === 0)).toEqual([]);
+});
+
+test('an error of the token endpoint asks for a form', () => {
+  const { responses } = operations.find(({ operationId }) => operationId === 'issueOauthToken') as Operation;
+  expect(responses['415']?.content?.['application/json']?.examples?.['unsupported_media_type']?.value).toMatchObject({
+    error_description: 'Send the body with Content-Type: application/x-www-form-urlencoded.',
   });
 });

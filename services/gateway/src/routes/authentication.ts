@@ -13,19 +13,23 @@ const oauthRequest = z.strictObject({
   client_id: z
     .string()
     .meta({ description: 'In the body or by HTTP Basic.', pattern: plainText, example: 'app_01jz0000000000000000000000' }),
-  client_secret: z.string().meta({ description: 'In the body or by HTTP Basic.', pattern: plainText, example: 'a-client-secret' }),
+  client_secret: z
+    .string()
+    .meta({ description: 'In the body or by HTTP Basic.', pattern: plainText, example: 'sas_0000000000000000000000000000000000000000000' }),
   scope: z.string().optional().meta({
     description: 'Scope names with spaces between them; without it every scope of the application.',
     pattern: plainText,
-    example: 'users:read',
+    example: 'agents:read',
   }),
 });
 
+const jwt = z.string().meta({ example: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' });
+
 const oauthToken = z.strictObject({
-  access_token: z.string(),
+  access_token: jwt,
   token_type: z.literal('Bearer'),
   expires_in: z.int().meta({ description: 'Seconds.', example: 3600 }),
-  scope: z.string().meta({ description: 'The granted scopes.', example: 'users:read' }),
+  scope: z.string().meta({ description: 'The granted scopes.', example: 'agents:read' }),
 });
 
 /** The client credentials may be in the Authorization header instead. */
@@ -76,10 +80,10 @@ export const issueOauthToken = route({
 
 const accessToken = z
   .strictObject({
-    access_token: z.string(),
+    access_token: jwt,
     token_type: z.literal('Bearer'),
     expires_in: z.int().meta({ description: 'Seconds.', example: 3600 }),
-    expires_at: z.iso.datetime(),
+    expires_at: z.iso.datetime().meta({ example: '2026-01-31T11:00:00.000Z' }),
   })
   .meta({ id: 'AccessToken' });
 
@@ -141,6 +145,7 @@ has its own limit of messages.`,
   }),
   status: 201,
   response: z.strictObject({ data: agentToken }),
+  responseExample: { data: { expires_in: 900, expires_at: '2026-01-31T10:15:00.000Z' } },
   async handler({ params: { agent_id: agentId }, body: { expires_in: expiresIn = 0 } }, { agents, identity }) {
     await agents.getAgent({ agentId });
     const token = await identity.issueAgentToken({ agentId, expiresIn });

@@ -34,6 +34,14 @@ export const getSelf = route({
   cost: 'read',
   extension: true,
   response: z.strictObject({ data: self }),
+  responseExample: {
+    data: {
+      limits: {
+        writes_per_minute: { credential: 120, organization: 600 },
+        messages_per_minute: { credential: 60, organization: 300 },
+      },
+    },
+  },
   async handler({ call }, { identity, limits }) {
     const { organizationId, environment, credentialId, scopes, admin, role } = requirePrincipal(call);
     const response = await identity.getSelf({});
@@ -98,6 +106,7 @@ has itself and the role of the user allows; without \`scopes\` all of these. The
   }),
   status: 201,
   response: z.strictObject({ data: newKey }),
+  responseExample: { data: { last_used_at: null } },
   errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body }, { identity }) {
     const response = await identity.issueKey({
@@ -166,6 +175,9 @@ The old key, and tokens made from it, stay valid for \`previous_valid_seconds\`.
   body: rotation,
   bodyOptional: true,
   response: z.strictObject({ data: rotatedKey }),
+  responseExample: {
+    data: { id: 'key_01jz0000000000000000000001', last_used_at: null, previous: { ends_at: '2026-01-31T11:00:00.000Z' } },
+  },
   errors: ['insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { key_id: keyId }, body }, { identity }) {
     const response = await identity.rotateKey({ keyId, previousValidSeconds: body.previous_valid_seconds });
@@ -209,6 +221,7 @@ these. The answer shows the secret this once.`,
   }),
   status: 201,
   response: z.strictObject({ data: newApplication }),
+  responseExample: { data: { last_used_at: null } },
   errors: ['invalid_scope', 'insufficient_scope', 'not_found', 'user_deactivated', 'credential_limit_reached'],
   async handler({ body: { name, user_id: userId = '', scopes = [] } }, { identity }) {
     const response = await identity.issueOauthApplication({ name, userId, scopes });
@@ -266,6 +279,7 @@ every token issued before ends with it. Another rotation in this time ends the o
   body: rotation,
   bodyOptional: true,
   response: z.strictObject({ data: newApplication }),
+  responseExample: { data: { previous_secret_ends_at: '2026-01-31T11:00:00.000Z' } },
   errors: ['insufficient_scope', 'user_deactivated', 'credential_ended'],
   async handler({ params: { application_id: applicationId }, body }, { identity }) {
     const response = await identity.rotateOauthSecret({ applicationId, previousValidSeconds: body.previous_valid_seconds });

@@ -114,6 +114,7 @@ key; a new address ends the person’s sessions in the portal. Your own role and
     // An address can be in use already.
     .meta({ example: { name: 'Ada Lovelace', role: 'member' } }),
   response: z.strictObject({ data: updatedUser }),
+  responseExample: { data: { ended_credentials: undefined } },
   errors: ['email_taken', 'last_admin', 'own_role_or_status', 'admin_required'],
   async handler({ params: { user_id }, body }, { identity }) {
     const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));

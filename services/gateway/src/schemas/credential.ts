@@ -40,7 +40,7 @@ const common = {
   scopes: z.array(z.string()).meta({ description: 'Limited to the present role of the user.', example: ['agents:read', 'agents:chat'] }),
   status: credentialStatus,
   created_at: time,
-  last_used_at: time.nullable().meta({ description: 'To the minute; null if it was never used.' }),
+  last_used_at: time.nullable().meta({ description: 'To the minute; null if it was never used.', example: '2026-01-31T10:05:00.000Z' }),
   ends_at: time.nullable().meta({ description: 'From then on it is refused; null while no end is set.', example: null }),
 };
 
@@ -53,7 +53,7 @@ export const key = z
     hint: z.string().meta({ description: 'The first and last characters of the key.', example: 'sa_live_0000…eq93' }),
     ...common,
     admin: z.boolean().meta({ description: 'True if it may do what needs an administrator key.', example: false }),
-    token_ttl_seconds: z.int().nullable().meta({ description: 'Lifetime of tokens made from it; null: the default.', example: null }),
+    token_ttl_seconds: z.int().nullable().meta({ description: 'Lifetime of tokens made from it; null: the default.', example: 3600 }),
     replaced_by: z.string().nullable().meta({ description: 'The key that a rotation made from it.', example: null }),
   })
   .meta({ id: 'ApiKey' });

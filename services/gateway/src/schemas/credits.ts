@@ -13,7 +13,7 @@ const balanceFields = {
   balance: z.int().meta({ description: 'All credits that remain.', example: 9500 }),
   allocated: z.int().meta({ description: 'Credits assigned to users, what is held for their answers included.', example: 1500 }),
   unallocated: z.int().meta({ description: 'Credits that can be allocated.', example: 8000 }),
-  auto_replenish: z.boolean().meta({ example: false }),
+  auto_replenish: z.boolean().meta({ example: true }),
   replenish_threshold: z.int().meta({ description: 'The balance below which credits are added.', example: 100 }),
   replenish_amount: z.int().meta({ description: 'How many are added at a time.', example: 1000 }),
   updated_at: updatedAt,

@@ -5,7 +5,7 @@ import { tier } from './agent.ts';
 const id = z.string().meta({ example: 'tpl_sales_performance' });
 const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
 const time = z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
-const agentName = z.string().meta({ example: 'Sales performance' });
+const agentName = z.string().meta({ example: 'Sales assistant' });
 const version = z.string().meta({ example: '1.1.0' });
 
 export const templateParams = z.strictObject({ template_id: id });
@@ -27,8 +27,8 @@ const summaryFields = {
   required_tables: z
     .array(z.string())
     .meta({ description: 'The tables that a connected data source must have.', example: ['orders', 'customers'] }),
-  created_at: time,
-  updated_at: time,
+  created_at: time.meta({ example: '2026-01-15T00:00:00.000Z' }),
+  updated_at: time.meta({ example: '2026-01-31T00:00:00.000Z' }),
 };
 
 /** A template as an entry of a list. */
@@ -50,7 +50,13 @@ export const template = z
       .array(z.string())
       .meta({ description: 'Scopes that the caller must have to activate the template.', example: ['templates:write'] }),
     suggested_prompts: z.array(z.string()).meta({ example: ['How much did we sell last month?'] }),
-    changelog: z.array(change).meta({ description: 'Newest first.' }),
+    changelog: z.array(change).meta({
+      description: 'Newest first.',
+      example: [
+        { version: '1.1.0', date: '2026-01-31', changes: 'Revenue is told by channel as well.' },
+        { version: '1.0.0', date: '2026-01-15', changes: 'First version: revenue by month.' },
+      ],
+    }),
   })
   .meta({ id: 'Template' });
 
@@ -66,7 +72,7 @@ export const duplicatedAgent = z
   .strictObject({
     id: agentId,
     name: agentName,
-    description: z.string().meta({ example: 'Answers questions about revenue.' }),
+    description: z.string().meta({ example: 'Answers questions about sales.' }),
     status: z.literal('draft'),
     source_template_id: id,
     created_at: time,

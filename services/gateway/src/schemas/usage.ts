@@ -3,6 +3,7 @@ import { listMeta, toListMeta } from './list-query.ts';
 
 const credits = z.int().meta({ example: 120 });
 const count = z.int().meta({ example: 40 });
+const userCount = z.int().meta({ example: 3 });
 const day = z.iso.date().meta({ example: '2026-01-05' });
 const userId = z.string().meta({ example: 'usr_01jz0000000000000000000000' });
 const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
@@ -17,21 +18,25 @@ const usageRecord = z
     user_id: userId,
     agent_id: agentId,
     conversation_id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
-    credits_consumed: z.int().meta({ example: 3 }),
+    credits_consumed: z.int().meta({ example: 2 }),
     model: z.string().meta({ example: 'Fast' }),
-    query_summary: z.string().meta({ description: 'The beginning of the message.', example: 'How much did we sell in January?' }),
+    query_summary: z.string().meta({ description: 'The beginning of the message.', example: 'How much did we sell last month?' }),
     timestamp: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
   })
   .meta({ id: 'UsageRecord' });
 
-const periodFields = { total_credits: credits, query_count: count, unique_users: count, breakdown_by_model: breakdown };
+const periodFields = { total_credits: credits, query_count: count, unique_users: userCount, breakdown_by_model: breakdown };
 
 const usageOfDay = z.strictObject({ date: day, ...periodFields }).meta({ id: 'UsageOfDay' });
 const usageOfWeek = z
   .strictObject({ date: day.meta({ description: 'Its Monday.' }), week: z.string().meta({ example: '2026-W02' }), ...periodFields })
   .meta({ id: 'UsageOfWeek' });
 const usageOfMonth = z
-  .strictObject({ date: day.meta({ description: 'Its first day.' }), month: z.string().meta({ example: '2026-01' }), ...periodFields })
+  .strictObject({
+    date: day.meta({ description: 'Its first day.', example: '2026-01-01' }),
+    month: z.string().meta({ example: '2026-01' }),
+    ...periodFields,
+  })
   .meta({ id: 'UsageOfMonth' });
 
 const usageOfUser = z
@@ -39,7 +44,7 @@ const usageOfUser = z
     user_id: userId,
     total_credits: credits,
     query_count: count,
-    unique_agents: count,
+    unique_agents: z.int().meta({ example: 1 }),
     breakdown_by_model: breakdown,
     last_used_at: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
   })
@@ -51,7 +56,9 @@ const aggregateMeta = listMeta
   .extend({
     total_credits: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 120 }),
     total_queries: z.int().meta({ description: 'The total of the whole range, not of the page.', example: 40 }),
-    date_range: z.strictObject({ from: day, to: day }).meta({ id: 'UsageDateRange', description: 'Days in UTC, both included.' }),
+    date_range: z
+      .strictObject({ from: day.meta({ example: '2026-01-01' }), to: day.meta({ example: '2026-01-31' }) })
+      .meta({ id: 'UsageDateRange', description: 'Days in UTC, both included.' }),
   })
   .meta({ id: 'UsageAggregateMeta' });
 
@@ -83,9 +90,11 @@ export const usageSummary = z
       .meta({ id: 'BillingPeriod' }),
     total_credits_used: credits,
     total_queries: count,
-    active_users: count,
+    active_users: userCount,
     most_used_agents: z.array(mostUsedAgent),
-    model_distribution: z.record(z.string(), modelUse),
+    model_distribution: z
+      .record(z.string(), modelUse)
+      .meta({ example: { Fast: { credits: 20, queries: 10 }, Smart: { credits: 100, queries: 30 } } }),
   })
   .meta({ id: 'UsageSummary' });
 

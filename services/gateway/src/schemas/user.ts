@@ -76,11 +76,11 @@ export const auditEntry = z
     target: z
       .strictObject({
         type: z.string().meta({ example: 'user' }),
-        id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }),
+        id: z.string().meta({ example: 'usr_01jz0000000000000000000001' }),
       })
       .meta({ id: 'AuditTarget' }),
     outcome: z.string().meta({ example: 'success' }),
-    request_id: z.string(),
+    request_id: z.string().meta({ example: '4f3c1f6e-0a55-4c1e-8c53-0a5fbb1e4f0d' }),
     changes: z
       .record(z.string(), z.unknown())
       .meta({ description: 'The changed fields; secrets and prompts are masked.', example: { role: 'admin' } }),
