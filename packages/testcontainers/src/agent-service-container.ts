@@ -6,6 +6,8 @@ const apiPort = 8080;
 const controlPort = 8090;
 const startLimitMs = 120_000;
 const controlLimitMs = 10_000;
+/** The folder exists in every image. */
+const authorityFile = '/etc/webhook-authority.pem';
 /** Tests send more than a person does. */
 const limited = ['READS', 'WRITES', 'MESSAGES', 'END_USER_MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'];
 const rateLimits = limited.map((kind) => [`RATE_LIMIT_${kind}_PER_MINUTE`, '1000000']);
@@ -43,6 +45,7 @@ export class AgentServiceContainer {
   readonly #image: string;
   readonly #settings = new Map<string, string>(rateLimits as [string, string][]);
   #network: StartedNetwork | undefined;
+  #authority: string | undefined;
 
   /** The image is made by `docker build -f deploy/embedded.Dockerfile`. */
   constructor(name: string = image) {
@@ -54,8 +57,12 @@ export class AgentServiceContainer {
     return this.withSetting('MODEL_RULES', JSON.stringify(rules));
   }
 
-  /** Webhooks and their events are off unless this is called. Receivers in these networks are allowed, as 172.17.0.0/16. */
-  withWebhooks(allowedNetworks = ''): this {
+  /**
+   * Webhooks and their events are off unless this is called. Receivers in these networks are allowed, as 172.16.0.0/12, with certificates that
+   * `authority` has signed: its own certificate in PEM. A certificate that signs itself is its own authority.
+   */
+  withWebhooks(allowedNetworks = '', { authority }: { readonly authority?: string } = {}): this {
+    this.#authority = authority;
     return this.withSetting('WEBHOOKS_ENABLED', 'true').withSetting('WEBHOOK_ALLOWED_NETWORKS', allowedNetworks);
   }
 
@@ -72,7 +79,10 @@ export class AgentServiceContainer {
   }
 
   async start(): Promise<StartedAgentService> {
-    const settings = Object.fromEntries(this.#settings);
+    const settings = {
+      ...Object.fromEntries(this.#settings),
+      ...(this.#authority !== undefined && { WEBHOOK_CA_FILE: authorityFile }),
+    };
     let draft = new GenericContainer(this.#image)
       .withEnvironment(settings)
       .withExposedPorts(apiPort, controlPort)
@@ -80,6 +90,9 @@ export class AgentServiceContainer {
       .withWaitStrategy(Wait.forHttp('/readyz', apiPort, { abortOnContainerExit: true }).forStatusCode(200))
       .withStartupTimeout(startLimitMs);
     if (this.#network) draft = draft.withNetwork(this.#network);
+    if (this.#authority !== undefined) {
+      draft = draft.withCopyContentToContainer([{ content: this.#authority, target: authorityFile, mode: 0o444 }]);
+    }
     const container = await draft.start();
     const host = container.getHost();
     const control = `http://${host}:${container.getMappedPort(controlPort)}`;

@@ -8,6 +8,7 @@ let failures: { start?: Record<string, Error>; stop?: Record<string, Error> } = 
 let stopped: string[] = [];
 let environments: Record<string, string>[] = [];
 let waits: unknown[] = [];
+let copies: unknown[] = [];
 
 class FakeContainer {
   readonly #name: string;
@@ -18,6 +19,10 @@ class FakeContainer {
   }
   withEnvironment(values: Record<string, string>): this {
     environments.push(values);
+    return this;
+  }
+  withCopyContentToContainer(contents: unknown[]): this {
+    copies.push(...contents);
     return this;
   }
   async start() {
@@ -37,6 +42,7 @@ const stopOf = (name: string) => async () => {
 
 jest.unstable_mockModule('testcontainers', () => ({
   GenericContainer: FakeContainer,
+  TestContainers: {},
   Network: class {
     start = async () => ({ stop: stopOf('network') });
   },
@@ -51,7 +57,7 @@ const { AgentServiceContainer, startComposition } = await import('../src/index.t
 const start = () => startComposition({ postgresImage: 'postgres', redisImage: 'redis', service: new AgentServiceContainer('service') });
 
 beforeEach(() => {
-  [failures, stopped, environments, waits] = [{}, [], [], []];
+  [failures, stopped, environments, waits, copies] = [{}, [], [], [], []];
   jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({ api_keys: {} }));
 });
 afterEach(() => void jest.restoreAllMocks());
@@ -91,4 +97,18 @@ test('every rate limit of the service is lifted', async () => {
 test('a container that ends while it starts is not waited for', async () => {
   await new AgentServiceContainer('service').start();
   expect(waits).toEqual([['/readyz', 8080, { abortOnContainerExit: true }, 200]]);
+});
+
+test('the authority of receivers is a file in the container, which its setting names', async () => {
+  const networks = '172.16.0.0/12';
+  await new AgentServiceContainer('service').withWebhooks(networks, { authority: 'a certificate' }).start();
+  const [{ target, ...copy }] = copies as [{ target: string }];
+  expect(copy).toEqual({ content: 'a certificate', mode: 0o444 });
+  expect(environments[0]).toMatchObject({ WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: networks, WEBHOOK_CA_FILE: target });
+});
+
+test('without an authority nothing is copied', async () => {
+  await new AgentServiceContainer('service').withWebhooks('172.16.0.0/12').start();
+  expect(copies).toEqual([]);
+  expect(environments[0]).not.toHaveProperty('WEBHOOK_CA_FILE');
 });

@@ -1,19 +1,26 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
+import { testCertificate } from '@agent-service/testkit/http/certificate';
+import { receiver } from '@agent-service/testkit/http/receiver';
+import { until } from '@agent-service/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AgentServiceContainer, type StartedAgentService, startComposition } from '../src/index.ts';
+import { AgentServiceContainer, type StartedAgentService, startComposition, TestContainers } from '../src/index.ts';
 
 const names = {
   service: process.env['TEST_AGENT_SERVICE_IMAGE'] ?? 'agent-service-embedded:0.1.0',
   postgres: process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine',
   redis: process.env['TEST_REDIS_IMAGE'] ?? 'redis:7-alpine',
 };
+/** Testcontainers forwards the ports of this machine with it. */
+const forwarder = process.env['SSHD_CONTAINER_IMAGE'] ?? 'testcontainers/sshd:1.4.0';
+
+const docker = (...words: string[]): Pick<ChildProcess, never> & { status: number | null } =>
+  spawnSync('docker', words, { stdio: 'ignore', timeout: 10_000 });
+const isThere = (image: string) => docker('image', 'inspect', image).status === 0;
 
 /** Why the examples cannot run here; undefined where they can. */
 function reasonToSkip(): string | undefined {
-  const docker = (...words: string[]): Pick<ChildProcess, never> & { status: number | null } =>
-    spawnSync('docker', words, { stdio: 'ignore', timeout: 10_000 });
   if (docker('info').status !== 0) return 'no Docker engine answers';
-  const missing = Object.values(names).filter((name) => docker('image', 'inspect', name).status !== 0);
+  const missing = Object.values(names).filter((name) => !isThere(name));
   return missing.length === 0 ? undefined : `the Docker engine lacks ${missing.join(', ')}`;
 }
 
@@ -78,6 +85,26 @@ else process.stdout.write(`packages/testcontainers: these examples are skipped, 
       const answer = await call(service, `/v1/agents/${agent}/messages`, { message: 'How many orders are there?' });
       expect(answer['content']).toBe('There are some.');
     });
+  });
+
+  (reason === undefined && isThere(forwarder) ? test : test.skip)('webhooks reach a receiver of the test', async () => {
+    const certificate = testCertificate({ names: ['host.testcontainers.internal'] });
+    const hooks = await receiver(undefined, certificate);
+    const { port } = new URL(hooks.url);
+    await TestContainers.exposeHostPorts(Number(port));
+    const service = await new AgentServiceContainer(names.service)
+      .withWebhooks('10.0.0.0/8,172.16.0.0/12,192.168.0.0/16', { authority: certificate.cert })
+      .start();
+    try {
+      const url = `https://host.testcontainers.internal:${port}/`;
+      const webhook = await call(service, '/v1/webhooks', { url, events: ['agent.created'] });
+      await call(service, `/v1/webhooks/${webhook['id']}/test`, undefined, 'POST');
+      await until(() => hooks.requests.length > 0);
+      expect(JSON.parse(hooks.requests[0]?.body ?? '')).toMatchObject({ type: 'webhook.test' });
+    } finally {
+      await service.stop();
+      await hooks.stop();
+    }
   });
 
   test('the same with PostgreSQL and Redis in containers of their own', async () => {
