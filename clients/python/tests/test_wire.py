@@ -305,6 +305,91 @@ def test_a_function_whose_next_token_may_be_another_caller_never_sends_a_message
 STARTED = b'id: 1\nevent: started\ndata: {"message_id": "m", "conversation_id": "c", "attempt": 1}\n\n'
 
 
+def treat(treatments: list[int | str], bearers: list[str]) -> Script:
+    """Treats the first requests as listed, by a status, a lost connection or a stream that is cut after its first event."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_stream = request.url.path.endswith("/stream")
+        bearers.append(request.headers["authorization"].removeprefix("Bearer "))
+        treatment = treatments[len(bearers) - 1] if len(bearers) <= len(treatments) else 200
+        if treatment == "lost":
+            raise httpx.ReadError("", request=request)
+        if treatment == "cut":
+            return httpx.Response(200, stream=Body(STARTED))
+        if treatment != 200:
+            return httpx.Response(int(treatment))
+        return httpx.Response(200, stream=Body(COMPLETED)) if is_stream else httpx.Response(200, json={"data": MESSAGE})
+
+    return answer
+
+
+def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[str]]:
+    """The tokens that a call sends with threads and with coroutines, and the statuses with which it ends where it fails."""
+    numbers, settings = itertools.count(1), Settings(max_retries=2)
+    bearers: tuple[list[str], list[str]] = [], []
+
+    def token() -> str:
+        return f"token-{next(numbers)}"
+
+    transport = httpx.MockTransport(treat(treatments, bearers[0]))
+    with AgentService("http://service", token=token, settings=settings, transport=transport) as service:
+        try:
+            list(service.stream_answer("agt_1", "x")) if call == "stream" else service.ask("agt_1", "x")
+        except ApiError as error:
+            bearers[0].append(str(error.status))
+    numbers = itertools.count(1)
+
+    async def use() -> None:
+        transport = httpx.MockTransport(treat(treatments, bearers[1]))
+        async with AsyncAgentService("http://service", token=token, settings=settings, transport=transport) as service:
+            try:
+                if call == "stream":
+                    async for _ in service.stream_answer("agt_1", "x"):
+                        pass
+                else:
+                    await service.ask("agt_1", "x")
+            except ApiError as error:
+                bearers[1].append(str(error.status))
+
+    asyncio.run(use())
+    return bearers
+
+
+@pytest.mark.parametrize(
+    ("call", "treatments", "expected"),
+    [
+        ("message", ["lost"], ["token-1", "token-1"]),
+        ("message", [503], ["token-1", "token-1"]),
+        ("message", [429, 401], ["token-1", "token-1", "token-2"]),
+        ("message", [401, "lost"], ["token-1", "token-2", "token-2"]),
+        ("message", ["lost", 401], ["token-1", "token-1", "401"]),
+        ("stream", ["lost"], ["token-1", "token-1"]),
+        ("stream", ["cut"], ["token-1", "token-1"]),
+        ("stream", [401, "cut"], ["token-1", "token-2", "token-2"]),
+        ("stream", ["cut", 401], ["token-1", "token-1", "401"]),
+    ],
+)
+def test_a_call_keeps_the_token_of_a_function_since_with_a_new_token_it_would_be_a_second_message(
+    call: str, treatments: list[int | str], expected: list[str]
+) -> None:
+    assert bearers_of(call, treatments) == (expected, expected)
+
+
+def test_a_call_goes_on_with_a_renewed_token_of_one_credential() -> None:
+    numbers, bearers = itertools.count(1), list[str]()
+    script = treat(["lost", 401], bearers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/auth/token":
+            return httpx.Response(200, json={"data": {"access_token": f"token-{next(numbers)}", "expires_in": 3_600}})
+        return script(request)
+
+    settings = Settings(max_retries=2)
+    with AgentService("http://service", api_key="k", settings=settings, transport=httpx.MockTransport(answer)) as service:
+        service.ask("agt_1", "x")
+    assert bearers == ["token-1", "token-1", "token-2"]
+
+
 def test_a_stream_that_is_closed_closes_its_connection_and_has_the_time_limit_of_its_call() -> None:
     limits: list[float] = []
 

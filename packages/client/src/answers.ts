@@ -59,9 +59,10 @@ export async function* streamAnswer(
     headers: { ...requestHeaders('post', { ...options, body: message }), accept: 'text/event-stream' },
   };
   const position = new StreamPosition();
+  const send = client.createSender();
   for (;;) {
     try {
-      for await (const event of readOnce(client, request, position, options)) {
+      for await (const event of readOnce(send, request, position, options)) {
         yield event;
         if (event.type === 'completed') return;
       }
@@ -89,7 +90,7 @@ async function pauseBeforeResuming(
 
 /** The events of one connection, from the place up to which the stream has been read. */
 async function* readOnce(
-  client: Client,
+  send: Client['send'],
   request: Omit<RawRequest, 'signal'>,
   position: StreamPosition,
   { timeoutMs = silenceMs, signal }: StreamOptions,
@@ -97,7 +98,7 @@ async function* readOnce(
   const limit = timeLimit(timeoutMs, signal);
   try {
     const headers = { ...request.headers, ...(position.lastEventId !== '' && { 'last-event-id': position.lastEventId }) };
-    const response = await client.send({ ...request, headers, signal: limit.signal });
+    const response = await send({ ...request, headers, signal: limit.signal });
     if (!response.ok || !response.body) throw toApiError(response.status, response.headers, await response.text());
     for await (const event of readEvents(response.body, limit.extend)) {
       const known = position.read(event);

@@ -45,6 +45,8 @@ export interface Client {
   ): Promise<ApiResponse<ResponseBody<P, M>>>;
   /** Sends a request as it is, once, with a token: for what is no JSON. The caller reads the body within its own limits. */
   send(request: RawRequest): Promise<Response>;
+  /** Makes a `send` for all attempts of one call, which never continues it with the token of another caller. */
+  createSender(): Client['send'];
   readonly maxRetries: number;
   /** Its rules for pauses, which streams follow too. */
   readonly retries: RetryOptions;
@@ -75,7 +77,7 @@ export function createClient(options: ClientOptions): Client {
   const { timeoutMs = 90_000, maxRetries = 4, maxRetryWaitMs = defaultMaxRetryWaitMs } = options;
   const baseUrl = readBaseUrl(options.baseUrl);
   const tokens = toTokenSource(options.auth);
-  const send = createSender(baseUrl, tokens, options.fetch ?? ((...sent) => fetch(...sent)));
+  const createSender = createSenderFactory(baseUrl, tokens, options.fetch ?? ((...sent) => fetch(...sent)));
   const limits = new RateLimits();
   const attempts = createAttempts(options);
 
@@ -83,6 +85,7 @@ export function createClient(options: ClientOptions): Client {
     const operation = `${method} ${path}`;
     const headers = requestHeaders(method, call);
     const sent = { method: method.toUpperCase(), path: fillPath(path, call), headers, body: bodyText(call) };
+    const send = createSender();
     const once = async () => {
       for (let waitMs = limits.take(operation); waitMs > 0; waitMs = limits.take(operation)) {
         if (waitMs > maxRetryWaitMs) break;
@@ -117,7 +120,8 @@ export function createClient(options: ClientOptions): Client {
     patch: bodyOf('patch'),
     delete: bodyOf('delete'),
     request,
-    send,
+    send: async (sent) => await createSender()(sent),
+    createSender,
     maxRetries,
     retries: { maxRetryWaitMs, ...(options.onRetry && { onRetry: options.onRetry }) },
     timeoutMs,
@@ -141,8 +145,14 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
       throw new AgentServiceError(`The value of ${name} has a character that headers cannot hold, such as a line break.`);
 }
 
-/** Sends with a token; once more with a new one where the token was refused. */
-function createSender(baseUrl: string, source: TokenSource, doFetch: typeof fetch): Client['send'] {
+/** The service did nothing for such a request. Every other answer may be one of a proxy, or of an attempt that had its effect. */
+const isRefusal = (status: number) => status === 401 || status === 429;
+
+/**
+ * Makes functions, each of which sends the attempts of one call: with a token, and once more with a new one where the token was refused. Where the next token may
+ * be another caller's, under which a repeated message is a new message, they keep their token unless the service has refused all of them.
+ */
+function createSenderFactory(baseUrl: string, source: TokenSource, doFetch: typeof fetch): Client['createSender'] {
   const context = { baseUrl, fetch: doFetch };
   const sendWith = async (token: string, { method, path, headers, body, signal }: RawRequest): Promise<Response> => {
     const all = { ...headers, authorization: `Bearer ${token}` };
@@ -153,15 +163,29 @@ function createSender(baseUrl: string, source: TokenSource, doFetch: typeof fetc
       throw toConnectionError(cause, signal);
     }
   };
-  return async (request) => {
-    const token = await abortable(source.token(context), request.signal);
-    const response = await sendWith(token, request);
-    if (response.status !== 401 || !source.refused) return response;
-    source.refused(token);
-    const next = await abortable(source.token(context), request.signal);
-    if (next === token) return response;
-    await response.body?.cancel();
-    return await sendWith(next, request);
+  const nextToken = async ({ signal }: RawRequest) => await abortable(source.token(context), signal);
+  return () => {
+    let current: string | undefined;
+    // The attempts that may have had an effect.
+    let effects = 0;
+    const attempt = async (token: string, request: RawRequest): Promise<Response> => {
+      current = token;
+      effects += 1;
+      const response = await sendWith(token, request);
+      if (isRefusal(response.status)) effects -= 1;
+      return response;
+    };
+    return async (request) => {
+      const token = current === undefined || source.isOneCredential ? await nextToken(request) : current;
+      const response = await attempt(token, request);
+      if (response.status !== 401 || !source.refused) return response;
+      source.refused(token);
+      if (effects > 0 && !source.isOneCredential) return response;
+      const next = await nextToken(request);
+      if (next === token) return response;
+      await response.body?.cancel();
+      return await attempt(next, request);
+    };
   };
 }
 

@@ -183,6 +183,65 @@ test('a function, whose next token may be another caller, never sends a message 
   expect(sent.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST', 'GET']);
 });
 
+/** Writes the answer of a message, or the events of its stream. */
+const completed: Script = ({ path }, response) => {
+  const message = { id: 'msg_1', status: 'completed', content: '' };
+  response.end(path.endsWith('/stream') ? `event: completed\ndata: ${JSON.stringify(message)}\n\n` : JSON.stringify({ data: message }));
+};
+const started = 'id: 1\nevent: started\ndata: {"message_id":"msg_1","conversation_id":"c","attempt":1}\n\n';
+
+/** How the service treats the first requests: a status, a lost connection, or a stream that is cut after its first event. */
+type Treatment = number | 'lost' | 'cut';
+
+async function serveAfter(...treatments: Treatment[]): Promise<{ url: string; tokens: () => unknown[] }> {
+  const { url, sent } = await serve((one, response) => {
+    const treatment = treatments[sent.length - 1];
+    if (treatment === 'lost') response.destroy();
+    else if (treatment === 'cut') response.write(started, () => response.destroy());
+    else if (treatment !== undefined) response.writeHead(treatment).end();
+    else completed(one, response);
+  });
+  return { url, tokens: () => sent.map(({ headers }) => headers.authorization?.replace('Bearer ', '')) };
+}
+
+const calls = {
+  message: async (client: Client) => void (await sendMessage(client, 'agt_1', { message: 'x' })),
+  stream: async (client: Client) => void (await Array.fromAsync(streamAnswer(client, 'agt_1', { message: 'x' }))),
+};
+
+test.each<[keyof typeof calls, Treatment[], string[]]>([
+  ['message', ['lost'], ['token-1', 'token-1']],
+  ['message', [503], ['token-1', 'token-1']],
+  ['message', [429, 401], ['token-1', 'token-1', 'token-2']],
+  ['message', [401, 'lost'], ['token-1', 'token-2', 'token-2']],
+  ['stream', ['lost'], ['token-1', 'token-1']],
+  ['stream', ['cut'], ['token-1', 'token-1']],
+  ['stream', [401, 'cut'], ['token-1', 'token-2', 'token-2']],
+])('a %s keeps the token of a function after %j, since with a new token it would be a second message', async (call, treatments, tokens) => {
+  const service = await serveAfter(...treatments);
+  let count = 0;
+  await calls[call](connect(service.url, { auth: () => `token-${++count}`, maxRetries: 2 }));
+  expect(service.tokens()).toEqual(tokens);
+});
+
+test.each<[keyof typeof calls, Treatment[]]>([
+  ['message', ['lost', 401]],
+  ['stream', ['cut', 401]],
+])(
+  'a %s whose token is refused after %j ends with the refusal, and with a renewed token where that is of one credential',
+  async (call, treatments) => {
+    const service = await serveAfter(...treatments);
+    let count = 0;
+    const token = async () => `token-${++count}`;
+    await expect(calls[call](connect(service.url, { auth: token, maxRetries: 2 }))).rejects.toMatchObject({ status: 401 });
+    expect(service.tokens()).toEqual(['token-1', 'token-1']);
+    const own = await serveAfter(...treatments);
+    const auth = { token, refused: () => undefined, isOneCredential: true };
+    await calls[call](connect(own.url, { auth, maxRetries: 2 }));
+    expect(own.tokens()).toEqual(['token-2', 'token-3', 'token-4']);
+  },
+);
+
 test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },

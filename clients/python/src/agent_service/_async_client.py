@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from ._auth import Credential, bearer, checked_url
+from ._auth import CallToken, Credential, bearer, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
@@ -125,11 +125,11 @@ class AsyncAgentService(AsyncOperations):
         """Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, so that
         the message is answered and charged once. A failed answer raises its error."""
         given = options or CallOptions()
-        position = StreamPosition(agent_id, message, given)
+        position, call = StreamPosition(agent_id, message, given), CallToken(self._credential)
         attempts, failed_at = self._attempts(given), ""
         while not position.has_completed:
             try:
-                async with aclosing(self._read_stream(position, given)) as events:
+                async with aclosing(self._read_stream(position, given, call)) as events:
                     async for event in events:
                         yield event
                 if not position.has_completed:
@@ -141,10 +141,10 @@ class AsyncAgentService(AsyncOperations):
                     attempts, failed_at = self._attempts(given), position.last_event_id
                 await asyncio.sleep(attempts.pause_after(error))
 
-    async def _read_stream(self, position: StreamPosition, options: CallOptions) -> AsyncGenerator[AnswerEvent, None]:
+    async def _read_stream(self, position: StreamPosition, options: CallOptions, call: CallToken) -> AsyncGenerator[AnswerEvent, None]:
         parser = EventParser()
         request = self._http.build_request(**position.request(), timeout=options.timeout or self._settings.stream_timeout)
-        response = await self._send(request, stream=True)
+        response = await self._send(request, call, stream=True)
         try:
             if not response.is_success:
                 await response.aread()
@@ -162,12 +162,12 @@ class AsyncAgentService(AsyncOperations):
 
     async def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
         given = options or CallOptions()
-        sent = operation.request(given)
+        sent, call = operation.request(given), CallToken(self._credential)
         attempts = self._attempts(given, is_delete=operation.method == "DELETE")
         while True:
             try:
                 request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
-                response = await self._send(request)
+                response = await self._send(request, call)
                 if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
                 return read_answer(operation, response)
@@ -180,22 +180,25 @@ class AsyncAgentService(AsyncOperations):
         retries = self._settings.max_retries if options.max_retries is None else options.max_retries
         return Attempts(retries, self._settings.max_retry_wait, is_delete)
 
-    async def _send(self, request: httpx.Request, stream: bool = False) -> httpx.Response:
+    async def _send(self, request: httpx.Request, call: CallToken, stream: bool = False) -> httpx.Response:
         """Sends with a token; once more with a new one where the token was refused."""
         limit: float = request.extensions["timeout"]["read"]
-        token = await self._token(limit)
-        response = await self._send_with(token, request, stream)
-        if response.status_code != 401 or not self._credential.refuse(token):
+        token = call.kept or await self._token(limit)
+        response = await self._send_with(token, request, call, stream)
+        if response.status_code != 401 or not call.refuse(token):
             return response
         await response.aclose()
-        return await self._send_with(await self._token(limit), request, stream)
+        return await self._send_with(await self._token(limit), request, call, stream)
 
-    async def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
+    async def _send_with(self, token: str, request: httpx.Request, call: CallToken, stream: bool) -> httpx.Response:
         request.headers["authorization"] = bearer(token)
+        call.attempt(token)
         try:
-            return await self._http.send(request, stream=stream)
+            response = await self._http.send(request, stream=stream)
         except httpx.HTTPError as error:
             raise to_connection_error(error) from error
+        call.answer(response.status_code)
+        return response
 
     async def _token(self, limit: float) -> str:
         if self._token_function is not None:

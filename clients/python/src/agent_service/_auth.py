@@ -106,3 +106,33 @@ class Credential:
         if self._current == token:
             self._current, self._renew_at, self._expires_at = None, 0.0, 0.0
         return self.is_renewable
+
+
+class CallToken:
+    """The token of the attempts of one call. Where the next one may be another caller's, under which a repeated message is a new
+    message, they keep their token unless the service has refused all of them."""
+
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
+        self._token: str | None = None
+        #: The attempts that may have had an effect.
+        self._effects = 0
+
+    @property
+    def kept(self) -> str | None:
+        """The token of the next attempt; None where the credential gives it."""
+        return None if self._credential.is_one else self._token
+
+    def attempt(self, token: str) -> None:
+        """An attempt begins. It may have had an effect until its answer says otherwise."""
+        self._token = token
+        self._effects += 1
+
+    def answer(self, status: int) -> None:
+        """An attempt ends with an answer. Every one but a refusal may be one of a proxy, or come after the effect."""
+        if status in (401, 429):
+            self._effects -= 1
+
+    def refuse(self, token: str) -> bool:
+        """Forgets a token that the service refused. False if the call has no other token."""
+        return self._credential.refuse(token) and (self._credential.is_one or self._effects == 0)
