@@ -78,7 +78,8 @@ export function createClient(options: ClientOptions): Client {
   const baseUrl = readBaseUrl(options.baseUrl);
   const tokens = toTokenSource(options.auth);
   const createSender = createSenderFactory(baseUrl, tokens, options.fetch ?? ((...sent) => fetch(...sent)));
-  const limits = new RateLimits();
+  // The limits of one token of a function say nothing about the next token, which may be another caller's.
+  const limits = tokens.isOneCredential ? new RateLimits() : undefined;
   const attempts = createAttempts(options);
 
   const request = async (method: Method, path: string, call: LooseOptions = {}): Promise<ApiResponse<unknown>> => {
@@ -86,15 +87,16 @@ export function createClient(options: ClientOptions): Client {
     const headers = requestHeaders(method, call);
     const sent = { method: method.toUpperCase(), path: fillPath(path, call), headers, body: bodyText(call) };
     const send = createSender();
+    const untilSent = () => limits?.take(operation) ?? 0;
     const once = async () => {
-      for (let waitMs = limits.take(operation); waitMs > 0; waitMs = limits.take(operation)) {
+      for (let waitMs = untilSent(); waitMs > 0; waitMs = untilSent()) {
         if (waitMs > maxRetryWaitMs) break;
         await sleep(waitMs, call.signal);
       }
       const limit = timeLimit(call.timeoutMs ?? timeoutMs, call.signal);
       try {
         const response = await send({ ...sent, signal: limit.signal });
-        limits.learn(operation, response.headers.get('ratelimit'));
+        limits?.learn(operation, response.headers.get('ratelimit'));
         noticeDeprecation(operation, response.headers, options.onDeprecated);
         return await readResponse(response, limit.signal);
       } finally {

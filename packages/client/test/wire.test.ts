@@ -242,6 +242,18 @@ test.each<[keyof typeof calls, Treatment[]]>([
   },
 );
 
+test('the used-up limit of one caller holds back no call with the next token of a function, and every call of one credential', async () => {
+  const { url, sent } = await serve((_sent, response) => response.setHeader('ratelimit', '"reads";r=0;t=30').end('{"data":{}}'));
+  const mixed = connect(url, { auth: () => `token-${sent.length}` });
+  await mixed.get('/v1/me');
+  await mixed.get('/v1/me', { signal: AbortSignal.timeout(10_000) });
+  expect(sent.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-0', 'Bearer token-1']);
+  const own = connect(url);
+  await own.get('/v1/me');
+  await expect(own.get('/v1/me', { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(sent).toHaveLength(3);
+});
+
 test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },
