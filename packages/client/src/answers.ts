@@ -4,7 +4,7 @@ import { readEvents, type ServerSentEvent } from './events.ts';
 import type { Message, paths, ReadMessage } from './gen/api.ts';
 import { type RetryOptions, retryPauseMs } from './retries.ts';
 import type { CallOptions } from './types.ts';
-import { sleep, timeLimit } from './waiting.ts';
+import { type Limit, sleep, timeLimit } from './waiting.ts';
 
 /** A message to an agent, such as `{ message: 'How much did we sell?' }`. */
 export type NewMessage = paths['/v1/agents/{agent_id}/messages']['post']['requestBody']['content']['application/json'];
@@ -98,7 +98,14 @@ async function* readOnce(
   const limit = timeLimit(timeoutMs, signal);
   try {
     const headers = { ...request.headers, ...(position.lastEventId !== '' && { 'last-event-id': position.lastEventId }) };
-    const response = await send({ ...request, headers, signal: limit.signal });
+    yield* readAnswer(await send({ ...request, headers, signal: limit.signal }), position, limit);
+  } finally {
+    limit.release();
+  }
+}
+
+async function* readAnswer(response: Response, position: StreamPosition, limit: Limit): AsyncGenerator<AnswerEvent, void, undefined> {
+  try {
     if (!response.ok || !response.body) throw toApiError(response.status, response.headers, await response.text());
     for await (const event of readEvents(response.body, limit.extend)) {
       const known = position.read(event);
@@ -110,8 +117,6 @@ async function* readOnce(
     }
   } catch (cause) {
     throw toConnectionError(cause, limit.signal);
-  } finally {
-    limit.release();
   }
 }
 

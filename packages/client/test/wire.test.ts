@@ -254,6 +254,18 @@ test('the used-up limit of one caller holds back no call with the next token of 
   expect(sent).toHaveLength(3);
 });
 
+test.each(['message', 'stream'] as const)('a %s whose auth function fails throws its own error, and calls it once', async (call) => {
+  const { url, sent } = await serve(completed);
+  const failure = new Error('signed out');
+  let count = 0;
+  const auth = () => {
+    count += 1;
+    throw failure;
+  };
+  await expect(calls[call](connect(url, { auth, maxRetries: 4 }))).rejects.toBe(failure);
+  expect([count, sent]).toEqual([1, []]);
+});
+
 test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },
