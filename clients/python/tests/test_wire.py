@@ -529,8 +529,8 @@ def test_fields_of_later_versions_are_sent_and_kept() -> None:
     assert changed.data.model_extra == {"later": {"nested": 1}}
 
 
-def refused_then_missing(status: int, code: str) -> Script:
-    answers = itertools.cycle([(status, {"type": "internal", "code": code}), (404, {"type": "not_found", "code": "not_found"})])
+def refused_then_missing(status: int, code: str, type: str = "internal") -> Script:
+    answers = itertools.cycle([(status, {"type": type, "code": code}), (404, {"type": "not_found", "code": "not_found"})])
 
     def answer(_: httpx.Request) -> httpx.Response:
         answer_status, error = next(answers)
@@ -539,7 +539,7 @@ def refused_then_missing(status: int, code: str) -> Script:
     return answer
 
 
-@pytest.mark.parametrize("code", ["unavailable", "deadline_exceeded", "internal"])
+@pytest.mark.parametrize("code", ["unavailable", "deadline_exceeded", "internal", "a_later_one"])
 def test_what_a_deletion_that_may_have_taken_place_does_not_find_is_deleted(code: str) -> None:
     answer = refused_then_missing(503, code)
     with connect(answer, max_retries=1) as service:
@@ -553,10 +553,34 @@ def test_what_a_deletion_that_may_have_taken_place_does_not_find_is_deleted(code
     asyncio.run(use())
 
 
-def test_what_a_deletion_after_a_refusal_does_not_find_is_an_error() -> None:
-    with connect(refused_then_missing(429, "rate_limited"), max_retries=1) as service, pytest.raises(ApiError) as missing:
+@pytest.mark.parametrize("code", ["rate_limited", "a_later_one"])
+def test_what_a_deletion_after_a_refusal_does_not_find_is_an_error(code: str) -> None:
+    with connect(refused_then_missing(429, code, "rate_limit"), max_retries=1) as service, pytest.raises(ApiError) as missing:
         service.delete_agent("agt_1")
     assert missing.value.status == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "type", "is_repeated"),
+    [(429, "rate_limit", True), (503, "internal", True), (400, "internal", False), (503, "provider", False), (409, "conflict", False)],
+)
+def test_a_code_of_a_later_version_is_judged_by_its_type(status: int, type: str, is_repeated: bool) -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.method)
+        if len(sent) > 1:
+            return httpx.Response(200, json={"data": MESSAGE})
+        return httpx.Response(status, json={"error": {"type": type, "code": "a_later_one"}})
+
+    with connect(answer, max_retries=1) as service:
+        if is_repeated:
+            assert service.ask("agt_1", "x").status == "completed"
+        else:
+            with pytest.raises(ApiError) as refused:
+                service.ask("agt_1", "x")
+            assert refused.value.status == status
+    assert len(sent) == (2 if is_repeated else 1)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,7 @@ export interface RetryOptions {
 
 export const defaultMaxRetryWaitMs = 60_000;
 
-/** Failures within the service: the answer of one of its parts may have been lost after the effect. */
-const unclearCodes = new Set(['unavailable', 'deadline_exceeded', 'internal']);
-/** Errors that pass by themselves. The ones that are not unclear change nothing. */
+/** Errors that pass by themselves. The ones that are no failures within the service change nothing. */
 const passingCodes = new Set([
   'rate_limited',
   'too_many_waiting',
@@ -60,7 +58,10 @@ export const createAttempts =
 
 /** An answer that does not say if the request had its effect, as those of proxies do not. One that limits requests did not pass it on. */
 const isUnclear = (cause: unknown) =>
-  cause instanceof ApiError && (cause.type === 'unknown' ? cause.status !== 429 : unclearCodes.has(cause.code));
+  cause instanceof ApiError && (cause.type === 'unknown' ? cause.status !== 429 : isFailureWithin(cause));
+
+/** The answer of a part of the service may have been lost after the effect. The type says so, also of codes that only a later version has. */
+const isFailureWithin = ({ type, status }: ApiError) => type === 'internal' && status >= 500;
 
 /** The attempt before, whose answer was lost, has deleted what is missing. */
 const isMissing = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
@@ -80,7 +81,7 @@ export function retryPauseMs(
 function mayPass(error: Error, isRepeatable: boolean): boolean {
   if (error instanceof ConnectionError) return isRepeatable;
   if (!(error instanceof ApiError)) return false;
-  if (error.code === 'internal') return isRepeatable;
-  if (error.type !== 'unknown') return passingCodes.has(error.code);
-  return passingStatuses.has(error.status) && (isRepeatable || error.status === 429);
+  if (error.type === 'unknown') return passingStatuses.has(error.status) && (isRepeatable || error.status === 429);
+  if (passingCodes.has(error.code) || error.type === 'rate_limit') return true;
+  return isFailureWithin(error) && isRepeatable;
 }

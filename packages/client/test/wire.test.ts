@@ -270,16 +270,36 @@ test.each([
   { status: 503, code: 'unavailable' },
   { status: 503, code: 'deadline_exceeded' },
   { status: 500, code: 'internal' },
+  { status: 503, code: 'a_later_one' },
   { status: 429, code: 'rate_limited', isRefusal: true },
-])('what a DELETE after a $status $code does not find is deleted, but for a refusal', async ({ status, code, isRefusal }) => {
-  const { url, sent } = await serve((_sent, response) => {
-    const [answerStatus, answerCode] = sent.length === 1 ? [status, code] : [404, 'not_found'];
-    response.writeHead(answerStatus).end(JSON.stringify({ error: { type: 'internal', code: answerCode } }));
+  { status: 429, code: 'a_later_one', type: 'rate_limit', isRefusal: true },
+])(
+  'what a DELETE after a $status $code does not find is deleted, but for a refusal',
+  async ({ status, code, type = 'internal', isRefusal }) => {
+    const { url, sent } = await serve((_sent, response) => {
+      const [answerStatus, answerCode] = sent.length === 1 ? [status, code] : [404, 'not_found'];
+      response.writeHead(answerStatus).end(JSON.stringify({ error: { type, code: answerCode } }));
+    });
+    const path = { agent_id: 'agt_1' };
+    const deletion = connect(url, { maxRetries: 1 }).request('delete', '/v1/agents/{agent_id}', { path });
+    expect(await deletion.catch((cause) => cause)).toMatchObject({ status: isRefusal ? 404 : 204 });
+    expect(sent).toHaveLength(2);
+  },
+);
+
+test.each([
+  { status: 429, type: 'rate_limit', isRepeated: true },
+  { status: 503, type: 'internal', isRepeated: true },
+  { status: 400, type: 'internal', isRepeated: false },
+  { status: 503, type: 'provider', isRepeated: false },
+  { status: 409, type: 'conflict', isRepeated: false },
+])('a code of a later version is judged by its type: $status $type, repeated: $isRepeated', async ({ status, type, isRepeated }) => {
+  const { url, sent } = await serve((one, response) => {
+    if (sent.length > 1) completed(one, response);
+    else response.writeHead(status).end(JSON.stringify({ error: { type, code: 'a_later_one' } }));
   });
-  const path = { agent_id: 'agt_1' };
-  const deletion = connect(url, { maxRetries: 1 }).request('delete', '/v1/agents/{agent_id}', { path });
-  expect(await deletion.catch((cause) => cause)).toMatchObject({ status: isRefusal ? 404 : 204 });
-  expect(sent).toHaveLength(2);
+  const outcome = await sendMessage(connect(url, { maxRetries: 1 }), 'agt_1', { message: 'x' }).catch((cause) => cause);
+  expect([sent.length, outcome.status]).toEqual(isRepeated ? [2, 'completed'] : [1, status]);
 });
 
 /** A service whose answer is there at the third read. */

@@ -101,9 +101,7 @@ def _seconds(text: str | None) -> float | None:
         return None
 
 
-#: Failures within the service: the answer of one of its parts may have been lost after the effect.
-_UNCLEAR_CODES = {"unavailable", "deadline_exceeded", "internal"}
-#: Errors that pass by themselves. The ones that are not unclear change nothing.
+#: Errors that pass by themselves. The ones that are no failures within the service change nothing.
 _PASSING_CODES = {
     "rate_limited",
     "too_many_waiting",
@@ -124,12 +122,18 @@ def may_pass(error: Exception) -> bool:
         return False
     if error.type == "unknown":
         return error.status in _PASSING_STATUSES
-    return error.code in _PASSING_CODES or error.code == "internal"
+    return error.code in _PASSING_CODES or error.type == "rate_limit" or _is_failure_within(error)
 
 
 def may_have_had_its_effect(error: Exception) -> bool:
     """True for a lost answer, and for one that does not say if the request had its effect, as those of proxies do not."""
     if isinstance(error, ApiError):
         # A proxy that limits requests did not pass it on.
-        return error.status != 429 if error.type == "unknown" else error.code in _UNCLEAR_CODES
+        return error.status != 429 if error.type == "unknown" else _is_failure_within(error)
     return isinstance(error, ConnectionFailedError)
+
+
+def _is_failure_within(error: ApiError) -> bool:
+    """True where the answer of a part of the service may have been lost after the effect. The type says so, also of codes that
+    only a later version has."""
+    return error.type == "internal" and error.status >= 500

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request as open, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import type { DocumentedAnswers } from '@agent-service/testkit';
 
 /**
@@ -11,7 +12,12 @@ type Fault =
   | { readonly kind: 'headers'; readonly set?: Readonly<Record<string, string>>; readonly usedUp?: number }
   | { readonly kind: 'lost-answer'; readonly status?: number }
   | { readonly kind: 'cut'; readonly afterText: string }
-  | { readonly kind: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Readonly<Record<string, string>> };
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly code?: PublicErrorCode;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 interface ReceivedRequest {
   readonly method: string;
@@ -88,7 +94,10 @@ function answer(incoming: IncomingMessage, outgoing: ServerResponse, { status, c
   incoming.resume();
   const body =
     code &&
-    JSON.stringify({ error: { type: 'internal', code, message: 'Planned.', param: null, details: {} }, meta: { request_id: 'planned' } });
+    JSON.stringify({
+      error: { type: publicErrorCodes[code].type, code, message: 'Planned.', param: null, details: {} },
+      meta: { request_id: 'planned' },
+    });
   outgoing.writeHead(status, { 'content-type': body ? 'application/json' : 'text/html', ...headers }).end(body ?? '<h1>Bad gateway</h1>');
 }
 
