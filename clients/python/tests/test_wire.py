@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import itertools
 import json
+import pickle
 import runpy
 import threading
 import time
@@ -21,7 +23,18 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_service import AgentService, ApiError, AsyncAgentService, CallOptions, ConnectionFailedError, Settings, TimeLimitError, models
+from agent_service import (
+    AgentService,
+    AgentServiceError,
+    ApiError,
+    AsyncAgentService,
+    CallOptions,
+    ConnectionFailedError,
+    Settings,
+    TimeLimitError,
+    WebhookVerificationError,
+    models,
+)
 
 Script = Callable[[httpx.Request], httpx.Response]
 
@@ -737,3 +750,20 @@ def test_an_event_that_cannot_be_read_is_taken_up_again_like_a_lost_connection()
             assert [event.type async for event in service.stream_answer("agt_1", "x")] == ["started"] * 3 + ["completed"]
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(429, "rate_limited", "Wait.", type="rate_limit", field="name", details={"limit": 1}, request_id="req_1", retry_after=2.0),
+        ApiError(404, "not_found", "There is none."),
+        WebhookVerificationError("missing_headers", "The headers are needed."),
+        AgentServiceError("No."),
+        ConnectionFailedError("Lost."),
+        TimeLimitError("Late."),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_is_whole_after_it_was_copied_or_came_from_another_process(error: AgentServiceError) -> None:
+    for twin in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(twin), str(twin), vars(twin)) == (type(error), str(error), vars(error))

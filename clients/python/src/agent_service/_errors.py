@@ -57,6 +57,10 @@ class ApiError(AgentServiceError):
         #: Seconds that the service asks to wait.
         self.retry_after = retry_after
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies, and for other processes: the default calls the constructor with the text alone."""
+        return type(self), (self.status, self.code, self.remedy), vars(self)
+
 
 def to_api_error(status: int, headers: Mapping[str, str], text: str) -> ApiError:
     """The error that an answer describes, in the form of the API, in that of OAuth, or as a proxy wrote it."""

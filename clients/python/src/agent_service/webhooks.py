@@ -23,6 +23,9 @@ class WebhookVerificationError(AgentServiceError):
         super().__init__(message)
         self.reason = reason
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, str(self)), vars(self)
+
 
 @dataclass(frozen=True)
 class WebhookEvent:
