@@ -459,6 +459,18 @@ def test_an_answer_that_fails_has_the_same_error_streamed_and_read_later(code: s
             assert (failed.value.type, failed.value.details) == (type, {"message_id": "msg_1"})
 
 
+@pytest.mark.parametrize(("status", "has_ended"), [("completed", True), ("running", False)])
+def test_only_the_status_says_that_an_answer_has_failed(status: str, has_ended: bool) -> None:
+    error: dict[str, Any] = {"type": "provider", "code": "provider_error", "message": "Why.", "param": None, "details": {}}
+    read = httpx.Response(200, json={"data": {**MESSAGE, "status": status, "error": error}})
+    with connect(lambda _: read) as service:
+        if has_ended:
+            assert service.wait_for_answer("agt_1", "msg_1").status == status
+        else:
+            with pytest.raises(TimeLimitError):
+                service.wait_for_answer("agt_1", "msg_1", timeout=0)
+
+
 @pytest.mark.parametrize(
     ("status", "content", "text"),
     [

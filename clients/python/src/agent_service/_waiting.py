@@ -73,13 +73,13 @@ class AnswerWait:
 
 def answer_ended(message: models.ReadMessage) -> bool:
     """False while the answer is pending. Raises for one that failed or was cancelled."""
+    if message.status not in ("failed", "cancelled"):
+        return message.status == "completed"
     if message.error:
         raise failed_error(message.model_dump_json(include={"error"}))
     # A service of an earlier version does not say why.
     if message.status == "cancelled":
         remedy = message.content or "The answer was cancelled."
         raise ApiError(409, "answer_cancelled", remedy, type="conflict", details={"message_id": message.id})
-    if message.status == "failed":
-        remedy = message.content or "The answer failed. No credits were charged. Send the message again."
-        raise ApiError(502, "provider_error", remedy, type="provider", details={"message_id": message.id})
-    return message.status == "completed"
+    remedy = message.content or "The answer failed. No credits were charged. Send the message again."
+    raise ApiError(502, "provider_error", remedy, type="provider", details={"message_id": message.id})
