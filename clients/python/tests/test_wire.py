@@ -104,12 +104,58 @@ def test_a_token_that_no_header_can_hold_is_refused_without_a_retry_and_is_in_no
 
     transport = httpx.MockTransport(answer)
     for token in ("sa_live_1\nsecret", "sa_live_1\x00secret", "sa_live_1…secret"):
-        with pytest.raises(ValueError, match="headers cannot hold") as refused:
+        with pytest.raises(AgentServiceError, match="value of authorization has a character that headers cannot") as refused:
             AgentService("http://service", token=token, transport=transport).get_self()
         assert "secret" not in "".join(traceback.format_exception(refused.value))
     with pytest.raises(ApiError):
         AgentService("http://service", token="sa_live_1\n", settings=Settings(max_retries=0), transport=transport).get_self()
     assert sent == ["Bearer sa_live_1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (CallOptions(idempotency_key="注文-1"), "idempotency-key"),
+        (CallOptions(idempotency_key="order-7\nx"), "idempotency-key"),
+        (CallOptions(headers={"X-Trace": "a\0b"}), "x-trace"),
+    ],
+)
+def test_a_value_that_no_header_can_hold_is_refused_without_a_retry(options: CallOptions, name: str) -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        raise httpx.ReadError("", request=request)
+
+    refusal = f"^The value of {name} has a character that headers cannot hold"
+    with connect(answer, max_retries=4) as service:
+        for call in (service.ask, lambda *words, **named: next(service.stream_answer(*words, **named))):
+            with pytest.raises(AgentServiceError, match=refusal) as refused:
+                call("agt_1", "x", options=options)
+            assert not isinstance(refused.value, ConnectionFailedError)
+
+    async def use() -> None:
+        transport = httpx.MockTransport(answer)
+        async with AsyncAgentService("http://service", token="token", transport=transport) as service:
+            with pytest.raises(AgentServiceError, match=refusal):
+                await service.ask("agt_1", "x", options=options)
+            with pytest.raises(AgentServiceError, match=refusal):
+                await anext(service.stream_answer("agt_1", "x", options=options))
+
+    asyncio.run(use())
+    assert sent == []
+
+
+def test_the_line_break_at_the_end_of_a_value_is_left_out() -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers["idempotency-key"])
+        return httpx.Response(200, json={"data": MESSAGE})
+
+    with connect(answer) as service:
+        service.ask("agt_1", "x", options=CallOptions(idempotency_key="order-7\n"))
+    assert sent == ["order-7"]
 
 
 def test_a_secret_is_not_in_what_error_reports_print() -> None:

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from ._auth import CallToken, Credential, bearer, checked_url
+from ._auth import CallToken, Credential, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
-from ._operation import Attempts, Body, CallOptions, Operation, Result, list_of, read_answer, with_key
+from ._operation import Attempts, Body, CallOptions, Operation, Result, checked_headers, list_of, read_answer, with_key
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
 from ._waiting import AnswerWait, answer_ended, pause_after, running_message_id
@@ -191,7 +191,7 @@ class AsyncAgentService(AsyncOperations):
         return await self._send_with(await self._token(limit), request, call, stream)
 
     async def _send_with(self, token: str, request: httpx.Request, call: CallToken, stream: bool) -> httpx.Response:
-        request.headers["authorization"] = bearer(token)
+        request.headers.update(checked_headers({"authorization": f"Bearer {token.strip()}"}))
         call.attempt(token)
         try:
             response = await self._http.send(request, stream=stream)

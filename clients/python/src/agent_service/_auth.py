@@ -24,14 +24,6 @@ def checked_url(base_url: str) -> httpx.URL:
     return url
 
 
-def bearer(token: str) -> str:
-    """Raises before httpx does, whose error would quote the token and pass for a lost connection."""
-    value = token.strip()
-    if not (value.isascii() and value.isprintable()):
-        raise ValueError("The token has a character that headers cannot hold, such as a line break.")
-    return f"Bearer {value}"
-
-
 @dataclass
 class Credential:
     """Where tokens come from: an API key, OAuth client credentials, a token, or a function that returns one."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, RootModel, ValidationError
 
-from ._errors import ApiError, may_have_had_its_effect, may_pass, to_api_error
+from ._errors import AgentServiceError, ApiError, may_have_had_its_effect, may_pass, to_api_error
 
 #: A body as a mapping, for those who do not want the models.
 Body = Mapping[str, Any]
@@ -60,7 +61,17 @@ class Operation(Generic[Result]):
         headers.update({name.lower(): value for name, value in options.headers.items()})
         content = None if self.body is None else body_text(self.body)
         query = {name: _query_text(value) for name, value in self.query.items() if value is not None}
-        return {"method": self.method, "url": self.path, "params": query, "headers": headers, "content": content}
+        return {"method": self.method, "url": self.path, "params": query, "headers": checked_headers(headers), "content": content}
+
+
+def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Raises before httpx does, whose error would quote a token or pass for a lost connection. Leaves out a line break at the end, as
+    that of a file with a token."""
+    checked = {name: value.strip() for name, value in headers.items()}
+    for name, value in checked.items():
+        if re.search(r"[^\t\x20-\x7e]", value):
+            raise AgentServiceError(f"The value of {name} has a character that headers cannot hold, such as a line break.")
+    return checked
 
 
 def nothing(_: bytes) -> None:

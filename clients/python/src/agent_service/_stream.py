@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ._errors import ApiError, ConnectionFailedError, to_api_error
 from ._generated import models
-from ._operation import Body, CallOptions, body_text, key_of, segment
+from ._operation import Body, CallOptions, body_text, checked_headers, key_of, segment
 
 _MAX_BUFFERED = 16 * 1024 * 1024
 
@@ -101,7 +101,7 @@ class StreamPosition:
         }
         if self.last_event_id:
             headers["last-event-id"] = self.last_event_id
-        return {"method": "POST", "url": self.path, "headers": headers, "content": self.content_to_send}
+        return {"method": "POST", "url": self.path, "headers": checked_headers(headers), "content": self.content_to_send}
 
     def read(self, event: str, data: str, event_id: str) -> AnswerEvent | None:
         """The event for the reader; None for one that it need not know. One that cannot be read is no event of the service."""
