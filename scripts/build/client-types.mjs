@@ -22,7 +22,7 @@ const header = '// Generated from the OpenAPI document of the gateway by scripts
 /** Later versions may add codes, so any other text is one too. */
 const errorCodes = [
   ...Object.keys(publicErrorCodes),
-  ...['invalid_client', 'unsupported_grant_type', 'temporarily_unavailable', 'server_error', 'unknown'],
+  ...['invalid_client', 'unsupported_grant_type', 'temporarily_unavailable', 'server_error', 'not_modified', 'unknown'],
 ];
 const errorCodeType = `\n/** The codes of errors. Later versions may add some. */\nexport type ErrorCode = ${[...new Set(errorCodes)].map((code) => `'${code}'`).join(' | ')} | (string & {});\n`;
 

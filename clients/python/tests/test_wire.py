@@ -825,3 +825,36 @@ def test_an_event_that_cannot_be_read_is_taken_up_again_like_a_lost_connection()
 def test_an_error_is_whole_after_it_was_copied_or_came_from_another_process(error: AgentServiceError) -> None:
     for twin in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
         assert (type(twin), str(twin), vars(twin)) == (type(error), str(error), vars(error))
+
+
+def test_a_call_is_told_the_status_and_the_headers_of_every_answer() -> None:
+    told: list[tuple[int, str | None]] = []
+    options = CallOptions(on_response=lambda status, headers: told.append((status, headers.get("ETag"))))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if len(told) % 3 == 0:
+            return httpx.Response(503, json={"error": {"type": "internal", "code": "unavailable"}})
+        if request.url.path.endswith("/stream"):
+            return httpx.Response(200, stream=Body(COMPLETED))
+        return httpx.Response(200, headers={"etag": '"7"'}, json={"data": MESSAGE})
+
+    with connect(answer, max_retries=1) as service:
+        service.start_answer("agt_1", "x", options=options)
+        list(service.stream_answer("agt_1", "x", options=options))
+
+    async def use() -> None:
+        settings, transport = Settings(max_retries=1), httpx.MockTransport(answer)
+        async with AsyncAgentService("http://service", token="token", settings=settings, transport=transport) as service:
+            await service.start_answer("agt_1", "x", options=options)
+            assert [event.type async for event in service.stream_answer("agt_1", "x", options=options)] == ["completed"]
+
+    asyncio.run(use())
+    assert told == [(503, None), (200, '"7"'), (200, None)] * 2
+
+
+def test_an_unchanged_resource_is_an_error_that_says_so() -> None:
+    options = CallOptions(headers={"If-None-Match": '"7"'})
+    with connect(lambda _: httpx.Response(304, headers={"etag": '"7"'})) as service, pytest.raises(ApiError) as unchanged:
+        service.get_agent("agt_1", options=options)
+    text = "304 not_modified: The resource is unchanged: its ETag is one that If-None-Match names."
+    assert (str(unchanged.value), unchanged.value.code) == (text, "not_modified")

@@ -91,6 +91,13 @@ export function toApiError(status: number, headers: Headers, body: string): ApiE
     });
   const plain = { type: 'unknown', field: null, details: {} } as const;
   if (textOf(error)) return new ApiError({ ...common, ...plain, code: String(error), remedy: textOf(description) ?? String(error) });
+  if (status === 304)
+    return new ApiError({
+      ...common,
+      ...plain,
+      code: 'not_modified',
+      remedy: 'The resource is unchanged: its ETag is one that If-None-Match names.',
+    });
   return new ApiError({
     ...common,
     ...plain,

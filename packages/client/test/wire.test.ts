@@ -75,6 +75,14 @@ test.each([301, 307])('a redirect (%i) gets no key and no message, and is an err
   expect(elsewhere.sent).toEqual([]);
 });
 
+test('an unchanged resource is an error that says so', async () => {
+  const { url } = await serve((_sent, response) => response.writeHead(304, { etag: '"7"' }).end());
+  const options = { path: { agent_id: 'agt_1' }, headers: { 'If-None-Match': '"7"' } };
+  const read = connect(url, { maxRetries: 4 }).get('/v1/agents/{agent_id}', options);
+  const message = '304 not_modified: The resource is unchanged: its ETag is one that If-None-Match names.';
+  await expect(read).rejects.toMatchObject({ status: 304, code: 'not_modified', message });
+});
+
 test('a time limit may be infinite', async () => {
   const { url } = await serve((_sent, response) => void setTimeout(() => response.end('{"data":{}}'), 50));
   await expect(connect(url, { timeoutMs: Number.POSITIVE_INFINITY }).get('/v1/me')).resolves.toEqual({ data: {} });

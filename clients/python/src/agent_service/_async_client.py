@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from ._auth import CallToken, Credential, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import AsyncOperations
-from ._operation import Attempts, Body, CallOptions, Operation, Result, checked_headers, list_of, read_answer, with_key
+from ._operation import Attempts, Body, CallOptions, Operation, Result, checked_headers, list_of, read_answer, report_answer, with_key
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
 from ._waiting import AnswerWait, answer_ended, pause_after, running_message_id
@@ -100,7 +101,7 @@ class AsyncAgentService(AsyncOperations):
         body = {"message": message} if isinstance(message, str) else message
         given = options or CallOptions()
         headers = {**given.headers, "prefer": "respond-async"}
-        asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
+        asynchronous = replace(given, headers=headers)
         return (await self.send_message(agent_id, body, options=asynchronous)).data
 
     async def wait_for_answer(
@@ -146,6 +147,7 @@ class AsyncAgentService(AsyncOperations):
         request = self._http.build_request(**position.request(), timeout=options.timeout or self._settings.stream_timeout)
         response = await self._send(request, call, stream=True)
         try:
+            report_answer(response, options)
             if not response.is_success:
                 await response.aread()
                 raise to_api_error(response.status_code, response.headers, response.text)
@@ -168,6 +170,7 @@ class AsyncAgentService(AsyncOperations):
             try:
                 request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
                 response = await self._send(request, call)
+                report_answer(response, given)
                 if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
                 return read_answer(operation, response)

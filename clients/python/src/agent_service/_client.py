@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from ._auth import CallToken, Credential, checked_url
 from ._errors import AgentServiceError, ApiError, ConnectionFailedError, TimeLimitError, to_api_error, to_connection_error
 from ._generated import models
 from ._generated.operations import Operations
-from ._operation import Attempts, Body, CallOptions, Operation, Result, checked_headers, list_of, read_answer, with_key
+from ._operation import Attempts, Body, CallOptions, Operation, Result, checked_headers, list_of, read_answer, report_answer, with_key
 from ._settings import Settings
 from ._stream import AnswerEvent, EventParser, StreamPosition
 from ._waiting import AnswerWait, answer_ended, pause_after, running_message_id
@@ -97,7 +98,7 @@ class AgentService(Operations):
         body = {"message": message} if isinstance(message, str) else message
         given = options or CallOptions()
         headers = {**given.headers, "prefer": "respond-async"}
-        asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
+        asynchronous = replace(given, headers=headers)
         return self.send_message(agent_id, body, options=asynchronous).data
 
     def wait_for_answer(
@@ -141,6 +142,7 @@ class AgentService(Operations):
         request = self._http.build_request(**position.request(), timeout=options.timeout or self._settings.stream_timeout)
         response = self._send(request, call, stream=True)
         try:
+            report_answer(response, options)
             if not response.is_success:
                 response.read()
                 raise to_api_error(response.status_code, response.headers, response.text)
@@ -163,6 +165,7 @@ class AgentService(Operations):
             try:
                 request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
                 response = self._send(request, call)
+                report_answer(response, given)
                 if not response.is_success:
                     raise to_api_error(response.status_code, response.headers, response.text)
                 return read_answer(operation, response)

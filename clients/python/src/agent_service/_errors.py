@@ -85,6 +85,9 @@ def to_api_error(status: int, headers: Mapping[str, str], text: str) -> ApiError
     if isinstance(body, dict) and isinstance(error, str):
         remedy = str(body.get("error_description", error))
         return ApiError(status, error, remedy, request_id=request_id, retry_after=retry_after)
+    if status == 304:
+        remedy = "The resource is unchanged: its ETag is one that If-None-Match names."
+        return ApiError(status, "not_modified", remedy, request_id=request_id)
     remedy = f"The answer has no error of the API: {text[:200]}"
     if 300 <= status < 400 and "location" in headers:
         remedy = f"The address redirects to {headers['location']}. Give that of the service itself as base_url."

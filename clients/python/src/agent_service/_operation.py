@@ -30,6 +30,8 @@ class CallOptions:
     timeout: float | None = None
     #: Attempts after the first one.
     max_retries: int | None = None
+    #: Called with the status and the headers of each answer, also of one that is refused or repeated: for an ``ETag``, for example.
+    on_response: Callable[[int, Mapping[str, str]], None] | None = None
 
 
 def with_key(options: CallOptions) -> CallOptions:
@@ -97,6 +99,12 @@ def segment(value: str) -> str:
 def list_of(page: BaseModel) -> Any:
     """The object with ``data`` and ``meta``, which a list of one of several forms wraps."""
     return page.root if isinstance(page, RootModel) else page
+
+
+def report_answer(response: httpx.Response, options: CallOptions) -> None:
+    """Tells the caller of an answer."""
+    if options.on_response:
+        options.on_response(response.status_code, response.headers)
 
 
 def read_answer(operation: Operation[Result], response: httpx.Response) -> Result:
