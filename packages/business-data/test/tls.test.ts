@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { type TlsPostgres, testAuthority, testCertificate, tlsPostgres, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ConnectionSettings, createDataSource, DataFailure } from '../src/index.ts';
+import { type FakeServerScript, fakeServer } from './support/fake-server.ts';
 
 const password = 'a-word-that-must-not-be-logged';
 const authority = testAuthority();
@@ -154,6 +155,21 @@ describe('a failed first connection reports its reason', () => {
       await rules('host all all all trust');
     }
   });
+});
+
+test.each<[string, FakeServerScript]>([
+  [
+    'chooses the group of the key exchange, whose size is the time that it takes',
+    { tls: { ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' } },
+  ],
+  ['asks for another handshake', { negotiatesAgain: true, tls: {} }],
+])('a server is refused that %s', async (_, script) => {
+  const fake = await fakeServer({ ...script, tls: { maxVersion: 'TLSv1.2', ...(script.tls as object) } });
+  try {
+    await refusal({ url: fake.url });
+  } finally {
+    fake.close();
+  }
 });
 
 describe('a server without TLS', () => {

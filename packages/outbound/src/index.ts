@@ -4,3 +4,4 @@ export { limitedFetch } from './limited-fetch.ts';
 export { AddressRefused, createResolve, guardedLookup, type Resolve } from './name-lookup.ts';
 export { isReachable } from './reachable-address.ts';
 export { refusalOfTarget } from './target-url.ts';
+export { tlsLimits } from './tls-limits.ts';

@@ -1,6 +1,14 @@
 import { isIP } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { AddressRefused, createResolve, guardedLookup, type IpNetwork, isReachable, type Resolve } from '@agent-service/outbound';
+import {
+  AddressRefused,
+  createResolve,
+  guardedLookup,
+  type IpNetwork,
+  isReachable,
+  type Resolve,
+  tlsLimits,
+} from '@agent-service/outbound';
 import { Agent, buildConnector, Pool } from 'undici';
 
 const connectLimitMs = 5_000;
@@ -27,7 +35,7 @@ export function createReceiverAgent({
     timeout: connectLimitMs,
     lookup: guardedLookup(allowed, resolve),
     allowH2: false,
-    ...(extraAuthorities !== undefined && { secureContext: trustAlso(extraAuthorities) }),
+    secureContext: secureContext(extraAuthorities),
   });
   return new Agent({
     keepAliveTimeout: idleMs,
@@ -69,6 +77,7 @@ function createPool(origin: string | URL, options: object): Pool {
 }
 
 /** Made once, because reading all certificates for each connection takes longer than its handshake. */
-const trustAlso = (more: string) => createSecureContext({ ca: [...getCACertificates('default'), more] });
+const secureContext = (more: string | undefined) =>
+  createSecureContext({ ...tlsLimits, ...(more !== undefined && { ca: [...getCACertificates('default'), more] }) });
 
 const addressError = (address: string) => new AddressRefused(`${address} is a private or reserved address`);

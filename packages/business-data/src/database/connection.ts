@@ -1,4 +1,4 @@
-import type { IpNetwork } from '@agent-service/outbound';
+import { type IpNetwork, tlsLimits } from '@agent-service/outbound';
 import type { PoolConfig } from 'pg';
 import { DataFailure } from '../failure.ts';
 import { guardedSockets, requireReachable } from './guarded-socket.ts';
@@ -110,5 +110,13 @@ function tlsOptions(host: string, tls: TlsSettings | undefined): PoolConfig['ssl
   if (tls === undefined || tls.mode === 'off') return false;
   const { mode, ca, certificate: cert, key } = tls;
   const anyName = mode === 'verify-ca' && ca ? { checkServerIdentity: () => undefined } : {};
-  return { host, rejectUnauthorized: mode !== 'require', ...anyName, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return {
+    ...tlsLimits,
+    host,
+    rejectUnauthorized: mode !== 'require',
+    ...anyName,
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+  };
 }

@@ -35,7 +35,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
 ];
 
 const unavailableCodes =
-  /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
+  /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|EPROTO|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
 const unavailableMessages =
   /terminated|timeout exceeded when trying to connect|connection error|does not support SSL|timeout expired|certificate|Connection ended|after calling end/i;
 

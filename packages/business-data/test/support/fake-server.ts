@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { type TestCertificate, testCertificate } from '@agent-service/testkit';
+import { TLSSocket, type TLSSocketOptions } from 'node:tls';
+import { testCertificate } from '@agent-service/testkit';
 
 /** A message of PostgreSQL's protocol; `length` as it is written, where it is not that of the body. */
 export function message(code: string, body: Buffer | string = '', length?: number): Buffer {
@@ -48,8 +48,10 @@ export interface FakeServerScript {
   readonly startup?: Reply;
   /** Sent for statements with this text. All others have no rows. */
   readonly statement?: { readonly text: RegExp; readonly reply: Reply };
-  /** Speaks TLS. */
-  readonly tls?: boolean;
+  /** Speaks TLS, where they are given with these settings. */
+  readonly tls?: boolean | TLSSocketOptions;
+  /** Asks for another handshake after the login. */
+  readonly negotiatesAgain?: boolean;
   /** By default as the server speaks. */
   readonly sslmode?: string;
   /** Leaves its side of a connection open when the client closes its own. */
@@ -70,9 +72,10 @@ export async function fakeServer({
   tls = false,
   sslmode,
   staysOpen = false,
+  negotiatesAgain = false,
 }: FakeServerScript): Promise<FakeServer> {
   const sockets = new Set<Socket>();
-  const certificate = tls ? testCertificate() : undefined;
+  const settings = tls === true ? testCertificate() : tls && { ...testCertificate({ keyType: 'rsa' }), ...tls };
   let sentBytes = 0;
 
   function send(socket: Socket, reply: Reply): void {
@@ -90,7 +93,8 @@ export async function fakeServer({
     let isStarted = false;
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
-      if (isStarted) send(socket, replyTo(bytes.toString('latin1'), statement));
+      if (isStarted && negotiatesAgain && socket instanceof TLSSocket) socket.renegotiate({}, (error) => error ?? send(socket, complete));
+      else if (isStarted) send(socket, replyTo(bytes.toString('latin1'), statement));
       else send(socket, startup);
       isStarted = true;
     });
@@ -100,7 +104,7 @@ export async function fakeServer({
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     if (staysOpen) socket.on('end', () => sendUntilClosed(socket));
-    if (certificate) socket.once('data', () => serve(withTls(socket, certificate)));
+    if (settings) socket.once('data', () => serve(withTls(socket, settings)));
     else serve(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -126,9 +130,9 @@ function sendUntilClosed(socket: Socket): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-function withTls(socket: Socket, { cert, key }: TestCertificate): TLSSocket {
+function withTls(socket: Socket, settings: TLSSocketOptions): TLSSocket {
   socket.write('S');
-  return new TLSSocket(socket, { isServer: true, cert, key });
+  return new TLSSocket(socket, { isServer: true, ...settings });
 }
 
 /** One chunk has one statement, since the client waits for each answer. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { JoinedBytes } from '@agent-service/outbound';
+import { JoinedBytes, tlsLimits } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
@@ -73,13 +73,13 @@ function createAgent(env: Environment): Dispatcher {
     keepAliveTimeout: idleConnectionMs,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: connectTimeoutMs, ...tlsLimits },
   };
   const named = (name: string) => env[name.toLowerCase()] ?? env[name] ?? '';
   const [httpProxy, httpsProxy, exceptions] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(named) as [string, string, string];
   if (httpProxy === '' && httpsProxy === '') return new Agent(options);
   const noProxy = exceptions.trim() === '*' ? '*' : [exceptions, ...thisMachine].join(',');
-  return new EnvHttpProxyAgent({ ...options, connectTimeout: connectTimeoutMs, httpProxy, httpsProxy, noProxy });
+  return new EnvHttpProxyAgent({ ...options, connectTimeout: connectTimeoutMs, requestTls: tlsLimits, httpProxy, httpsProxy, noProxy });
 }
 
 const interfaces = { 'openai-compatible': openaiInterface, anthropic: anthropicInterface };

@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createPrivateKey, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 
 /** A certificate and its key, in PEM. */
 export interface TestCertificate {
@@ -15,6 +15,8 @@ export interface TestCertificateOptions {
   readonly authority?: TestCertificate & { readonly subject: string };
   /** Two authorities of one name differ by their keys only. */
   readonly subject?: string;
+  /** By default an elliptic key. */
+  readonly keyType?: 'ec' | 'rsa';
 }
 
 type Der = Buffer;
@@ -34,6 +36,7 @@ const time = (at: Date) => tagged(0x18, Buffer.from(`${at.toISOString().replace(
 const extension = (id: string, critical: boolean, value: Der) => sequence(oid(id), ...(critical ? [isTrue] : []), octets(value));
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
+const rsaWithSha256 = sequence(oid('2a864886f70d01010b'), tagged(0x05));
 const commonName = (text: string) => sequence(tagged(0x31, sequence(oid('550403'), tagged(0x0c, Buffer.from(text)))));
 
 const day = 24 * 3_600_000;
@@ -41,8 +44,11 @@ const local = { names: ['localhost', '*.localhost'], addresses: ['127.0.0.1', ':
 
 /** A certificate for servers on this machine: `localhost` and its names, 127.0.0.1 and ::1. Good for ten days, and for one past. */
 export function testCertificate(options: TestCertificateOptions = {}): TestCertificate {
-  const { names = local.names, addresses = local.addresses, authority, subject = 'test receivers' } = options;
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { names = local.names, addresses = local.addresses, authority, subject = 'test receivers', keyType = 'ec' } = options;
+  const { publicKey, privateKey } =
+    keyType === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 2_048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signer = authority ? createPrivateKey(authority.key) : privateKey;
+  const algorithm = signer.asymmetricKeyType === 'rsa' ? rsaWithSha256 : ecdsaWithSha256;
   const notAfter = options.notAfter ?? new Date(Date.now() + 10 * day);
   const from = new Date(Math.min(Date.now(), notAfter.getTime()) - day);
   const hosts = sequence(
@@ -53,17 +59,15 @@ export function testCertificate(options: TestCertificateOptions = {}): TestCerti
   const toBeSigned = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
-    ecdsaWithSha256,
+    algorithm,
     commonName(authority?.subject ?? subject),
     sequence(time(from), time(notAfter)),
     commonName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(0xa3, sequence(extension('551d13', true, basic), extension('551d11', false, hosts))),
   );
-  const signature = createSign('sha256')
-    .update(toBeSigned)
-    .sign(authority?.key ?? privateKey);
-  const cert = sequence(toBeSigned, ecdsaWithSha256, bits(signature)).toString('base64');
+  const signature = createSign('sha256').update(toBeSigned).sign(signer);
+  const cert = sequence(toBeSigned, algorithm, bits(signature)).toString('base64');
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${cert.replace(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
