@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { JoinedBytes } from '@agent-service/outbound';
+import { JoinedBytes, limitInformational } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { signatureHeaders } from './signatures.ts';
@@ -80,6 +80,7 @@ interface Request {
 function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: number): Request {
   const { promise: response, resolve, reject } = Promise.withResolvers<ReceiverResponse>();
   const body = new JoinedBytes();
+  const countInformational = limitInformational();
   let status = 0;
   let retryAfter: string | undefined;
   let running: Dispatcher.DispatchController | undefined;
@@ -91,8 +92,8 @@ function post(agent: Dispatcher, options: Dispatcher.DispatchOptions, limit: num
       running = controller;
       if (aborted) controller.abort(aborted);
     },
-    onResponseStart(_controller, statusCode, headers) {
-      if (statusCode < 200) return;
+    onResponseStart(controller, statusCode, headers) {
+      if (statusCode < 200) return countInformational(controller);
       status = statusCode;
       retryAfter = firstValue(headers['retry-after']);
     },

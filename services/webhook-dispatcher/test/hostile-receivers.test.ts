@@ -45,3 +45,26 @@ test('a receiver that asks for another handshake loses its connection', async ()
   // By the receiver's alert or by its reset, whichever comes first.
   expect(outcome).toMatchObject({ kind: 'unanswered', reason: expect.stringMatching(/^(tls|connection)$/) });
 });
+
+const early = (count: number): RequestListener => {
+  return (_, response) => {
+    for (let sent = 0; sent < count; sent += 1) response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    response.end('thank you');
+  };
+};
+
+test('a receiver may send some informational responses before its answer, but not any number', async () => {
+  expect(await sendTo({}, early(10))).toMatchObject({ kind: 'answered', status: 200, body: 'thank you' });
+  expect(await sendTo({}, early(1_000))).toMatchObject({ kind: 'unanswered', reason: 'protocol' });
+});
+
+test('a receiver without end to its informational responses loses its connection', async () => {
+  const closed = Promise.withResolvers<void>();
+  const outcome = await sendTo({}, ({ socket }) => {
+    const write = () => void socket.write('HTTP/1.1 103 \r\n\r\n'.repeat(1_000));
+    socket.on('drain', write).once('close', closed.resolve);
+    write();
+  });
+  expect(outcome).toMatchObject({ kind: 'unanswered', reason: 'protocol' });
+  await closed.promise;
+});

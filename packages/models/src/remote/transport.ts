@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { JoinedBytes, tlsLimits } from '@agent-service/outbound';
+import { JoinedBytes, limitInformational, tlsLimits } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
@@ -167,6 +167,7 @@ function parseObject(text: string): JsonObject {
 function send(agent: Dispatcher, options: Dispatcher.DispatchOptions, reader: BodyReader, draft: OutputDraft): ModelCall {
   const { promise: output, resolve, reject } = Promise.withResolvers<ModelOutput>();
   const failed = new JoinedBytes();
+  const countInformational = limitInformational();
   let response: { status: number; headers: IncomingHttpHeaders } | undefined;
   let size = 0;
   let running: Dispatcher.DispatchController | undefined;
@@ -210,8 +211,8 @@ function send(agent: Dispatcher, options: Dispatcher.DispatchOptions, reader: Bo
       running = controller;
       if (aborted) controller.abort(aborted);
     },
-    onResponseStart(_controller, status, headers) {
-      if (status < 200) return;
+    onResponseStart(controller, status, headers) {
+      if (status < 200) return countInformational(controller);
       response = { status, headers };
       // Redirects and answers of other kinds end the connection without being read.
       if (status !== 200 && status < 400) abort(failureOf(status));
@@ -222,8 +223,7 @@ function send(agent: Dispatcher, options: Dispatcher.DispatchOptions, reader: Bo
     onResponseEnd() {
       clearTimeout(lingering);
       if (lingering) return;
-      const { status } = response ?? { status: 0 };
-      attempt(() => (status === 200 ? resolve(reader.end()) : reject(failureOf(status))));
+      attempt(() => (response?.status === 200 ? resolve(reader.end()) : reject(failureOf(response?.status ?? 0))));
     },
     onResponseError: (_controller, cause) => reject(connectionFailure(cause, response !== undefined)),
   };
