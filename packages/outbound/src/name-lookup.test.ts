@@ -62,3 +62,10 @@ test('a socket gets the addresses of a name only if all of them may be reached',
   expect(await lookUp('10.0.0.1', '93.184.216.34')).toBe('ADDRESS_REFUSED');
   expect(await lookUp()).toBe('ENOTFOUND');
 });
+
+test('a socket gets eight addresses of each family, so that a name does not make it connect to thousands of hosts', async () => {
+  const many = Array.from({ length: 20 }, (_, index) => `93.184.216.${index}`);
+  const targets = await lookUp(...many, '2606:4700::1111');
+  expect(targets).toEqual([...many.slice(0, 8), '2606:4700::1111'].map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  expect(await lookUp(...many, '10.0.0.1')).toBe('ADDRESS_REFUSED');
+});

@@ -7,6 +7,8 @@ import { isReachable } from './reachable-address.ts';
 const limitMs = 4_000;
 /** How long the addresses of one family wait for those of the other. */
 const otherFamilyMs = 500;
+/** A socket connects to the addresses of a name one after the other, until one accepts. */
+const maxOfFamily = 8;
 
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
@@ -65,7 +67,9 @@ export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): 
     if (addresses.length === 0) throw new NameNotFound(`${name} has no address`);
     if (!addresses.every((address) => isReachable(address, allowed)))
       throw new AddressRefused(`${name} resolves to a private or reserved address`);
-    return addresses.map((address) => ({ address, family: isIP(address) }));
+    const targets = addresses.map((address) => ({ address, family: isIP(address) }));
+    const families = new Set(targets.map(({ family }) => family));
+    return [...families].flatMap((each) => targets.filter(({ family }) => family === each).slice(0, maxOfFamily));
   }
 
   return (name, { all }, callback) => {
