@@ -149,6 +149,19 @@ test('a connection to a server that sends without end in a survey is cut; statem
   }
 });
 
+const digits = '1'.repeat(200_000);
+
+/** Types of the driver whose parsers take time that grows with the square of a value. */
+const slowTypes: Shapes<Buffer> = [1082, 1114, 1184, 1115, 1182, 1185].map((type) => [
+  `type ${type}`,
+  Buffer.concat([columnsOf(['set'], type), rowOf([digits]), rowOf([`{${digits}}`]), complete]),
+]);
+
+test('the type that a server gives to a value costs no time', async () => {
+  const cases = casesOf(slowTypes, (reply) => ({ statement: { text: /client_connection_check_interval', true/, reply } }));
+  for (const { name, survey, statement } of await read(cases)) expect([name, survey, statement]).toEqual([name, 'read', 'read']);
+});
+
 test('a connection is closed after a refused login and at the end, also where the server leaves it open', async () => {
   const refused = message('E', 'SFATAL\0C28000\0Mno\0\0');
   for (const script of [{ startup: refused }, { startup: accepted }, { startup: Buffer.from('N'), sslmode: 'require' }]) {

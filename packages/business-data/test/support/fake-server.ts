@@ -46,8 +46,8 @@ type Reply = Buffer | Iterable<Buffer>;
 export interface FakeServerScript {
   /** Sent for the start-up message; by default the login is accepted. */
   readonly startup?: Reply;
-  /** Sent for statements with this text. All others have no rows. */
-  readonly statement?: { readonly text: RegExp; readonly reply: Reply };
+  /** Sent for messages with this text, as those of statements. All others have no rows. */
+  readonly statement?: { readonly text: RegExp; readonly reply: Reply | ((text: string) => Reply) };
   /** Speaks TLS, where they are given with these settings. */
   readonly tls?: boolean | TLSSocketOptions;
   /** Asks for another handshake after the login. */
@@ -137,7 +137,7 @@ function withTls(socket: Socket, settings: TLSSocketOptions): TLSSocket {
 
 /** One chunk has one statement, since the client waits for each answer. */
 function replyTo(bytes: string, statement: FakeServerScript['statement']): Reply {
-  if (statement?.text.test(bytes)) return statement.reply;
+  if (statement?.text.test(bytes)) return typeof statement.reply === 'function' ? statement.reply(bytes) : statement.reply;
   const isExtended = bytes.startsWith('P');
   return isExtended ? Buffer.concat([message('1'), message('2'), message('n'), complete]) : complete;
 }
