@@ -149,6 +149,33 @@ test('a connection to a server that sends without end in a survey is cut; statem
   }
 });
 
+const scram = message('R', Buffer.concat([int32(10), Buffer.from('SCRAM-SHA-256\0\0')]));
+
+/** Answers each message of the client's authentication with several challenges, with these messages between them. */
+function challenges(received: string[], ...between: readonly Buffer[]): FakeServerScript {
+  const reply = (text: string) => {
+    received.push(text);
+    const nonce = /,r=([^,]+)$/.exec(text)?.[1] ?? '';
+    const challenge = message('R', Buffer.concat([int32(11), Buffer.from(`r=${nonce}x,s=AAAA,i=4096`)]));
+    return Buffer.concat([challenge, ...between, challenge, challenge]);
+  };
+  return { startup: scram, statement: { text: /^p/, reply } };
+}
+
+test('a server has one challenge for each connection, and none after the login: each costs thousands of rounds of a hash', async () => {
+  const received: string[] = [];
+  const afterLogin = { text: results, reply: Buffer.concat([message('R', int32(0)), complete]) };
+  const cases: Case[] = [
+    { name: 'several challenges', server: challenges(received) },
+    { name: 'several logins', server: challenges(received, scram) },
+    { name: 'after the login', server: { statement: afterLogin } },
+  ];
+  for (const { name, survey, statement } of await read(cases))
+    expect([name, survey, statement]).toEqual([name, expect.stringMatching(malformed), expect.stringMatching(malformed)]);
+  // Each connection sends its first message, and no reply to a challenge.
+  expect(received.filter((text) => !text.includes('SCRAM-SHA-256'))).toEqual([]);
+});
+
 const digits = '1'.repeat(200_000);
 
 /** Types of the driver whose parsers take time that grows with the square of a value. */

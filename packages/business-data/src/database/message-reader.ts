@@ -1,6 +1,7 @@
 const headerBytes = 5;
 const nothing = Buffer.alloc(0);
-const codes = { dataRow: 0x44, error: 0x45, notice: 0x4e, rowDescription: 0x54 };
+const codes = { dataRow: 0x44, error: 0x45, notice: 0x4e, authentication: 0x52, rowDescription: 0x54 };
+const authentications = { accepted: 0, challenge: 11 };
 
 /**
  * Splits what a server sends into the messages of PostgreSQL's protocol, of which it passes on complete ones only, one in each call. Throws
@@ -48,12 +49,27 @@ function endOf(bytes: Buffer, start: number): number {
 }
 
 function createCheck(): (message: Buffer) => void {
+  const checkAuthentication = createAuthenticationCheck();
   let columns = 0;
   return (message) => {
     const code = message[0];
-    if (code === codes.rowDescription) columns = message.readInt16BE(headerBytes);
+    if (code === codes.authentication) checkAuthentication(message);
+    else if (code === codes.rowDescription) columns = message.readInt16BE(headerBytes);
     else if (code === codes.dataRow) checkRow(message, columns);
     else if (code === codes.error || code === codes.notice) checkFields(message);
+  };
+}
+
+/** The driver answers each challenge, also after the login, and derives a key in up to 100,000 rounds of a hash for it. */
+function createAuthenticationCheck(): (message: Buffer) => void {
+  let isAccepted = false;
+  let hasChallenge = false;
+  return (message) => {
+    const kind = message.readInt32BE(headerBytes);
+    if (isAccepted) throw new RangeError('the login was accepted before');
+    if (kind === authentications.challenge && hasChallenge) throw new RangeError('a login has a second challenge');
+    isAccepted = kind === authentications.accepted;
+    hasChallenge ||= kind === authentications.challenge;
   };
 }
 
