@@ -44,3 +44,11 @@ test('an error is written with its code and causes, and without the command or r
   const logger = createLogger('test', 'silent') as unknown as Record<symbol, unknown>;
   expect(logger[symbols.serializersSym]).toHaveProperty('err', describeError);
 });
+
+test('an error has a few kilobytes in the log, however long its texts are', () => {
+  const long = 'x'.repeat(400_000);
+  const cause = Object.assign(new Error(long), { code: long });
+  const described = JSON.stringify(describeError(new AggregateError([cause], long, { cause })));
+  expect(described.length).toBeLessThan(50_000);
+  expect(described).toContain('AggregateError: xxx');
+});

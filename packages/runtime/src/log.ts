@@ -57,11 +57,15 @@ export function withoutSecrets(event: Record<string, unknown>): Record<string, u
   return clean;
 }
 
+/** Characters of each text of an error: other servers choose how long they are. */
+const maxTextLength = 8_000;
+const maxErrors = 10;
+
 /** Fields of PostgreSQL's errors that repeat a row or a statement. */
 const fieldsWithData = new Set(['detail', 'where', 'internalQuery']);
 
 /**
- * An error with its causes, without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
+ * An error with its causes, in some kilobytes and without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
  * its arguments, which for the first one of a connection are the password.
  */
 export function describeError(cause: unknown): unknown {
@@ -73,9 +77,13 @@ function withoutData(described: SerializedError): Record<string, unknown> {
   const isSafe = ([name, value]: [string, unknown]) => typeof value !== 'object' && !fieldsWithData.has(name) && !secretNames.has(name);
   const several = (described['aggregateErrors'] as SerializedError[] | undefined)
     ?.filter((each) => each instanceof Object)
+    .slice(0, maxErrors)
     .map(withoutData);
-  return { ...Object.fromEntries(Object.entries(described).filter(isSafe)), ...(several && { aggregateErrors: several }) };
+  const safe = Object.entries(described).filter(isSafe);
+  return { ...Object.fromEntries(safe.map(([name, value]) => [name, shorten(value)])), ...(several && { aggregateErrors: several }) };
 }
+
+const shorten = (value: unknown): unknown => (typeof value === 'string' ? value.slice(0, maxTextLength).toWellFormed() : value);
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;

@@ -1,11 +1,19 @@
 import { AddressRefused } from '@agent-service/outbound';
+import pg from 'pg';
 import { DataFailure, LoginRefused } from '../failure.ts';
 import { unreachable } from './guarded-socket.ts';
 
 interface DriverFailure {
-  code?: string;
-  message?: string;
+  /** The SQLSTATE of an error that the server sent, else the code of Node or TLS; empty where it has none. */
+  readonly code: string;
+  readonly message: string;
+  readonly state: string | undefined;
+  /** For the log: no text that the server chose. */
+  readonly loggable: unknown;
 }
+
+/** Characters of a server's message that are read. PostgreSQL's are shorter. */
+const maxMessageLength = 1_000;
 
 /**
  * Errors of parsing and analysis quote only the statement: its names, columns of the subqueries, types. Errors of the execution may quote
@@ -43,15 +51,27 @@ const unavailableMessages =
 export function translateFailure(cause: unknown): DataFailure {
   if (cause instanceof DataFailure) return cause;
   if (cause instanceof AddressRefused) return unreachable(cause);
-  const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
-  const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-  if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);
+  const { code, message, state, loggable } = readFailure(cause);
+  if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(loggable, state);
   if (unavailableCodes.test(code) || (code === '' && unavailableMessages.test(message)))
-    return new DataFailure('unavailable', unavailableSentence(code, message), cause, state);
-  if (quotable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
+    return new DataFailure('unavailable', unavailableSentence(code, message), loggable, state);
+  if (quotable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, loggable, state);
   const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
-  const text = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
-  return new DataFailure('failed', text, code === '' ? cause : withoutValues(code, cause), state);
+  return new DataFailure('failed', `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`, loggable, state);
+}
+
+function readFailure(cause: unknown): DriverFailure {
+  const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as { code?: string; message?: string }) : {};
+  const cut = String(message).slice(0, maxMessageLength).toWellFormed();
+  if (!(cause instanceof pg.DatabaseError)) return { code, message: cut, state: undefined, loggable: cause };
+  const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return { code: state ?? '', message: cut, state, loggable: withoutText(state, cause) };
+}
+
+/** Code and routine, without message, detail and context: they may quote stored values, and a server may send any text in them. */
+function withoutText(state: string | undefined, { routine = '' }: pg.DatabaseError): Error {
+  const message = `SQLSTATE ${state ?? 'unknown'} in ${/^\w{1,63}$/.test(routine) ? routine : 'unknown'}`;
+  return Object.assign(new Error(message), state && { code: state });
 }
 
 /** Translates a failure to connect. Poolers have codes of their own for an unknown login. */
@@ -59,12 +79,6 @@ export function translateRejection(cause: unknown): DataFailure {
   const failure = translateFailure(cause);
   const isRejected = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
   return isRejected ? new LoginRefused(failure) : failure;
-}
-
-/** For the log: code and routine, without message, detail and context, which may quote stored values. */
-function withoutValues(code: string, cause: unknown): Error {
-  const { routine = 'unknown' } = cause as { routine?: string };
-  return new Error(`SQLSTATE ${code} in ${routine}`);
 }
 
 const timedOut = (cause: unknown, state: string | undefined): DataFailure =>

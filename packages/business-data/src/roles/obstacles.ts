@@ -76,6 +76,9 @@ select case
   when exists (select from calls) then 'a default, check or index with user-defined functions'
 end as obstacle`;
 
+/** The texts of the statement: the reason is logged, so it is no text that the server chose. */
+const obstacles = new Set(Array.from(statement.matchAll(/ then '([^']+)'/g), ([, obstacle]) => obstacle));
+
 /** Undefined where a role of this plan makes no difference to a correct statement. */
 export async function obstacleTo(client: ClientBase, { tables, writes }: RolePlan): Promise<string | undefined> {
   const tablesJson = JSON.stringify(tables.map(({ schema, name }) => ({ schema, name })));
@@ -86,7 +89,8 @@ export async function obstacleTo(client: ClientBase, { tables, writes }: RolePla
     pureExtensions,
     dynamicCalls,
   ]);
-  return rows[0]?.obstacle ?? undefined;
+  const obstacle = rows[0]?.obstacle ?? undefined;
+  return obstacle === undefined || obstacles.has(obstacle) ? obstacle : 'something unknown';
 }
 
 /**

@@ -74,7 +74,7 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
       .then(({ left }) => (left > 0 ? onLeft(plan.family, `${left} unused roles could not be dropped`) : undefined))
       .catch((cause: DataFailure) => {
         // An unreachable data source says nothing about roles; the next statement reports it.
-        if (cause.kind !== 'unavailable') onLeft(plan.family, cause.message);
+        if (cause.kind !== 'unavailable') onLeft(plan.family, `unused roles could not be looked for (${cause.sqlState ?? cause.kind})`);
       })
       .finally(() => chores.delete(chore));
     chores.add(chore);
