@@ -1,6 +1,6 @@
 import { Refusal } from './failure.ts';
 import { isExact } from './results.ts';
-import { type Catalog, type CatalogColumn, type CatalogEffect, quote, storedType } from './scope/catalog.ts';
+import { type Catalog, type CatalogColumn, type CatalogEffect, quote, storedType, type TableName, tableKey } from './scope/catalog.ts';
 import { findWritten, type ResolvedScope, type ScopedTable } from './scope/scope.ts';
 
 interface ChangeRow {
@@ -51,13 +51,12 @@ function refuseEffects(
 ): void {
   if (operation === 'insert') return;
   const columns = operation === 'update' ? [...new Set(rows.flatMap(({ values }) => Object.keys(values ?? {})))] : undefined;
-  if (effectsOf(catalog, { table, columns }).every((effect) => isInScope(scope, effect))) return;
+  const inScope = new Set(scope.tables.filter(({ hasAllColumns }) => hasAllColumns).map(tableKey));
+  const isInScope = ({ reaches }: CatalogEffect) => reaches.some((reached) => inScope.has(tableKey(reached)));
+  if ([...effectsOf(catalog, { table, columns })].every(isInScope)) return;
   const subject = columns ? `${columns.map((name) => `"${name}"`).join(', ')} of ${table.written}` : `Rows of ${table.written}`;
   throw new Refusal(`${subject} cannot be ${columns ? 'changed' : 'deleted'}: foreign keys would change rows that are not in scope.`);
 }
-
-const isInScope = ({ tables }: ResolvedScope, { reaches }: CatalogEffect): boolean =>
-  reaches.some(({ schema, name }) => tables.some((table) => table.hasAllColumns && table.schema === schema && table.name === name));
 
 function changeableTable(scope: ResolvedScope, written: string): ScopedTable {
   const table = findWritten(scope, written);
@@ -156,33 +155,73 @@ function requireStorable(text: string): string {
 }
 
 interface RowChange {
-  readonly table: { readonly schema: string; readonly name: string };
+  readonly table: TableName;
   /** The updated columns; undefined: rows are deleted. */
   readonly columns: readonly string[] | undefined;
 }
 
-/** The changes that the database makes itself after a change, and those that follow from them. */
-function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): readonly CatalogEffect[] {
-  const effectsOfChange = new Set<CatalogEffect>();
-  const visited = new Set<string>();
-  const open = [change];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const key = JSON.stringify([next.table.schema, next.table.name, next.columns]);
-    if (visited.has(key)) continue;
-    visited.add(key);
-    for (const effect of effects) {
-      const kind = effectKind(effect, next);
-      if (kind === null) continue;
-      effectsOfChange.add(effect);
-      const columns = kind === 'delete' ? undefined : effect.sets;
-      open.push(...effect.reaches.map((table) => ({ table, columns })));
-    }
-  }
-  return [...effectsOfChange];
+/** An effect, and how it changes the rows of its tables. */
+interface Consequence {
+  readonly effect: CatalogEffect;
+  readonly kind: 'delete' | 'update';
 }
 
-function effectKind({ schema, table, columns, onDelete, onUpdate }: CatalogEffect, change: RowChange): CatalogEffect['onDelete'] {
-  if (change.table.schema !== schema || change.table.name !== table) return null;
-  if (change.columns === undefined) return onDelete;
-  return columns === null || change.columns.some((name) => columns.includes(name)) ? onUpdate : null;
+const deletion = Symbol('deletion');
+const update = Symbol('update');
+
+/** A deletion of rows, an update of any columns, or that of the column with this name. */
+type Cause = typeof deletion | typeof update | string;
+
+/**
+ * The changes that the database makes itself after a change, and those that follow from them. A data source may have any number of them, so
+ * each is followed once, and rows of each table are deleted and each of its columns is updated once.
+ */
+function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): ReadonlySet<CatalogEffect> {
+  const byTable = consequencesByTable(effects);
+  const followed = new Set<Consequence>();
+  const open = [change];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const consequence of takeConsequences(byTable.get(tableKey(next.table)), next)) {
+      if (followed.has(consequence)) continue;
+      followed.add(consequence);
+      const { effect, kind } = consequence;
+      const columns = kind === 'delete' ? undefined : effect.sets;
+      for (const table of effect.reaches) open.push({ table, columns });
+    }
+  }
+  return new Set([...followed].map(({ effect }) => effect));
+}
+
+type ConsequencesOfTable = Map<Cause, Consequence[]>;
+
+function consequencesByTable(effects: readonly CatalogEffect[]): ReadonlyMap<string, ConsequencesOfTable> {
+  const byTable = new Map<string, ConsequencesOfTable>();
+  for (const effect of effects) {
+    const { schema, table: name, columns, onDelete, onUpdate } = effect;
+    const key = tableKey({ schema, name });
+    const ofTable: ConsequencesOfTable = byTable.get(key) ?? new Map();
+    byTable.set(key, ofTable);
+    if (onDelete !== null) addConsequence(ofTable, [deletion], { effect, kind: onDelete });
+    if (onUpdate !== null) addConsequence(ofTable, columns ?? [update], { effect, kind: onUpdate });
+  }
+  return byTable;
+}
+
+function addConsequence(ofTable: ConsequencesOfTable, causes: readonly Cause[], consequence: Consequence): void {
+  for (const cause of causes) {
+    const known = ofTable.get(cause);
+    if (known) known.push(consequence);
+    else ofTable.set(cause, [consequence]);
+  }
+}
+
+/** Those of a change that no change before it has taken. */
+function takeConsequences(ofTable: ConsequencesOfTable | undefined, { columns }: RowChange): readonly Consequence[] {
+  if (ofTable === undefined || ofTable.size === 0) return [];
+  const causes: readonly Cause[] = columns === undefined ? [deletion] : [update, ...columns];
+  return causes.flatMap((cause) => {
+    const consequences = ofTable.get(cause) ?? [];
+    ofTable.delete(cause);
+    return consequences;
+  });
 }

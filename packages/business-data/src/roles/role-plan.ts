@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { quote } from '../scope/catalog.ts';
+import { quote, tableKey } from '../scope/catalog.ts';
 import type { ResolvedScope, ScopedTable } from '../scope/scope.ts';
 
 /** One privilege on one object of a database. */
@@ -55,8 +55,7 @@ function rightsOn(tables: readonly ScopedTable[], writes: boolean): Right[] {
   ];
 }
 
-const byName = (one: ScopedTable, other: ScopedTable): number => (keyOf(one) < keyOf(other) ? -1 : 1);
-const keyOf = ({ schema, name }: ScopedTable): string => JSON.stringify([schema, name]);
+const byName = (one: ScopedTable, other: ScopedTable): number => (tableKey(one) < tableKey(other) ? -1 : 1);
 
 function writeRights(table: ScopedTable): Right[] {
   const mayDelete = table.hasAllColumns && table.primaryKey.length > 0;

@@ -23,6 +23,14 @@ export interface CatalogColumn {
 /** The type with which PostgreSQL stores and compares values of the column. */
 export const storedType = ({ type, baseType }: Pick<CatalogColumn, 'type' | 'baseType'>): string => baseType ?? type;
 
+export interface TableName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** One text for each table, as the key of a map. */
+export const tableKey = ({ schema, name }: TableName): string => JSON.stringify([schema, name]);
+
 export interface CatalogForeignKey {
   readonly columns: readonly string[];
   readonly schema: string;
@@ -63,7 +71,7 @@ export interface CatalogEffect {
   readonly onDelete: 'delete' | 'update' | null;
   readonly onUpdate: 'delete' | 'update' | null;
   /** The table whose rows then change, under every name by which all its columns can be read; empty when they cannot be read. */
-  readonly reaches: readonly { readonly schema: string; readonly name: string }[];
+  readonly reaches: readonly TableName[];
   /** The columns that are updated there. */
   readonly sets: readonly string[];
 }

@@ -57,6 +57,23 @@ test('keys, references and comments are shown only if everything that they name 
   expect(resolve('orders', 'customers').scope.tables[0]?.foreignKeys).toHaveLength(1);
 });
 
+test('the cost of keys does not grow with the columns of their tables', () => {
+  let reads = 0;
+  const columns = Array.from({ length: 1_600 }, (_, index) => ({
+    ...catalogColumn(`c${index}`),
+    get name() {
+      reads += 1;
+      return `c${index}`;
+    },
+  }));
+  const key = { columns: ['c0'], schema: 'public', table: 'wide', references: Array(32).fill('c1599') };
+  const wide = catalogTable('public', 'wide', columns, { primaryKey: [], foreignKeys: Array(1_000).fill(key) });
+  reads = 0;
+  const { scope } = resolveScope({ defaultSchema: 'public', tables: [wide] }, { tables: ['wide'], readOnly: true });
+  expect(scope.tables[0]?.foreignKeys).toHaveLength(1_000);
+  expect(reads).toBeLessThan(10 * columns.length);
+});
+
 test('any names of any catalogue survive being written and read', () => {
   const name = fc
     .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })

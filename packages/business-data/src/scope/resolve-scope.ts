@@ -1,6 +1,6 @@
 import { parseTableScope, type TableScope } from '@agent-service/contracts/agents/data-scope';
 import { LRUCache } from 'lru-cache';
-import { type Catalog, type CatalogForeignKey, type CatalogTable, quoteIfNeeded } from './catalog.ts';
+import { type Catalog, type CatalogForeignKey, type CatalogTable, quoteIfNeeded, tableKey } from './catalog.ts';
 import { createScope, type ResolvedScope, type ScopedTable } from './scope.ts';
 
 /** Tables that an agent may read: `orders`, `orders(id, total)`, `sales.orders`; and whether it may only read. */
@@ -47,7 +47,8 @@ function matchEntries(catalog: Catalog, { tables: entries, readOnly }: DataScope
   });
   const inScope = [...columnsOf.keys()];
   const scoped = [...columnsOf].map(([table, columns]) => scopedTable(table, columns, isOnlyOne(catalog, inScope, table)));
-  const tables = scoped.map((table) => ({ ...table, foreignKeys: table.foreignKeys.filter((key) => isInside(key, scoped)) }));
+  const columnsInScope = new Map(Array.from(columnsOf, ([table, columns]) => [tableKey(table), columns]));
+  const tables = scoped.map((table) => ({ ...table, foreignKeys: table.foreignKeys.filter((key) => isInside(key, columnsInScope)) }));
   const missing = unknown.map(({ index }) => entries[index] as string);
   return { scope: createScope({ tables, readOnly, defaultSchema: catalog.defaultSchema }), unknown, missing };
 }
@@ -58,10 +59,10 @@ function matchEntry(catalog: Catalog, text: string): { table: CatalogTable; colu
   if (entry === undefined) return `"${text}" is not a table, or a table with columns as orders(id, total)`;
   const table = findTable(catalog, entry);
   if (typeof table === 'string') return table;
-  const all = table.columns.map(({ name }) => name);
-  const missing = (entry.columns ?? []).filter((name) => !all.includes(name));
+  const all = new Set(table.columns.map(({ name }) => name));
+  const missing = (entry.columns ?? []).filter((name) => !all.has(name));
   if (missing.length > 0) return `the table ${entry.table} has no column ${missing.join(', ')}`;
-  return { table, columns: entry.columns ?? all };
+  return { table, columns: entry.columns ?? [...all] };
 }
 
 function findTable(catalog: Catalog, { schema, table: name }: TableScope): CatalogTable | string {
@@ -99,7 +100,7 @@ const isOnlyOne = (catalog: Catalog, inScope: readonly CatalogTable[], table: Ca
   table.schema === catalog.defaultSchema || inScope.filter(({ name }) => name === table.name).length === 1;
 
 /** A key to a table outside the scope would disclose its name. */
-function isInside(key: CatalogForeignKey, tables: readonly ScopedTable[]): boolean {
-  const target = tables.find(({ schema, name }) => schema === key.schema && name === key.table);
-  return target !== undefined && key.references.every((column) => target.columns.some(({ name }) => name === column));
+function isInside({ schema, table, references }: CatalogForeignKey, columnsInScope: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+  const columns = columnsInScope.get(tableKey({ schema, name: table }));
+  return columns !== undefined && references.every((column) => columns.has(column));
 }
