@@ -1,5 +1,15 @@
 import type { ClientBase } from 'pg';
-import { type Catalog, type CatalogEffect, type CatalogTable, maxCommentLength, maxLabels } from '../scope/catalog.ts';
+import { DataFailure } from '../failure.ts';
+import {
+  type Catalog,
+  type CatalogEffect,
+  type CatalogTable,
+  maxCommentLength,
+  maxLabels,
+  type TableName,
+  tableKey,
+} from '../scope/catalog.ts';
+import { isAccount, isEffect, isTableRow } from './check-survey.ts';
 
 /** Tables of a catalog, and the bytes of their descriptions together: about 40,000 columns without comments. */
 const maxTables = 5_000;
@@ -140,7 +150,7 @@ export interface Survey {
   /** A right on the server that no account of a data source should have, such as reading files. */
   readonly power: string | undefined;
   /** True when another account could see other rows of this table. */
-  dependsOnAccount(table: { readonly schema: string; readonly name: string }): boolean;
+  dependsOnAccount(table: TableName): boolean;
 }
 
 export async function readSurvey(client: ClientBase): Promise<Survey> {
@@ -156,12 +166,15 @@ async function read(client: ClientBase): Promise<Survey> {
        not pg_catalog.pg_is_in_recovery()
          and exists (select from pg_catalog.pg_roles where rolname operator(pg_catalog.=) current_user and (rolsuper or rolcreaterole)) as "mayMakeRoles"`,
   );
-  const [{ schema, mayMakeRoles, power } = { schema: null, mayMakeRoles: false, power: null }] = rows;
+  const [account = { schema: null, mayMakeRoles: false, power: null }] = rows;
+  if (!isAccount(account)) throw impossible();
+  const { schema, mayMakeRoles, power } = account;
   // Only the default schema depends on the account's search_path. From here on no object of its schemas replaces one of the catalog.
   await client.query('set local search_path = pg_catalog, pg_temp');
   const { rows: tableRows } = await client.query<{ table: CatalogTable; dependsOnAccount: boolean; total: number }>(statement);
   const { rows: effects } = await client.query<CatalogEffect>(effectsStatement);
-  const accountDependent = new Set(tableRows.filter((row) => row.dependsOnAccount).map(({ table }) => keyOf(table)));
+  if (tableRows.length > maxTables || !tableRows.every(isTableRow) || !effects.every(isEffect)) throw impossible();
+  const accountDependent = new Set(tableRows.filter((row) => row.dependsOnAccount).map(({ table }) => tableKey(table)));
   return {
     catalog: {
       defaultSchema: schema ?? 'public',
@@ -171,8 +184,9 @@ async function read(client: ClientBase): Promise<Survey> {
     },
     mayMakeRoles,
     power: power ?? undefined,
-    dependsOnAccount: (table) => accountDependent.has(keyOf(table)),
+    dependsOnAccount: (table) => accountDependent.has(tableKey(table)),
   };
 }
 
-const keyOf = ({ schema, name }: { readonly schema: string; readonly name: string }): string => JSON.stringify([schema, name]);
+const impossible = () =>
+  new DataFailure('unavailable', 'The data source describes tables that PostgreSQL cannot have, so it cannot be used.');
