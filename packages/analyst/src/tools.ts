@@ -59,19 +59,18 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
 export function schemaOf(listed: readonly ListedTable[], described: readonly DescribedTable[]): Schema {
   const own = listed.map(({ written }) => partsOf(written).at(-1) as string);
   const names = own.map((name, index) => (own.indexOf(name) === own.lastIndexOf(name) ? name : nameWithSchema(listed[index])));
+  const byPath = new Map(listed.map((table, index) => [nameWithSchema(table), names[index] as string] as const).toReversed());
   return listed.map(({ written, rows }, index): Table => {
     const { keys, ...facts }: DescribedTable = described[index] ?? { columns: [], keys: [] };
-    return { ...facts, name: names[index] as string, written, rows, foreignKeys: keys.flatMap((key) => foreignKey(key, listed, names)) };
+    return { ...facts, name: names[index] as string, written, rows, foreignKeys: keys.flatMap((key) => foreignKey(key, byPath)) };
   });
 }
 
 const nameWithSchema = (table: ListedTable | undefined): string => partsOf(table?.written ?? '').join('.');
 
 /** Keys name their target with its schema, which lists leave out where it goes without saying. */
-function foreignKey({ column, target, references }: DescribedKey, listed: readonly ListedTable[], names: readonly string[]): ForeignKey[] {
-  const exact = listed.findIndex(({ written }) => partsOf(written).join('.') === target.join('.'));
-  const bare = listed.findIndex(({ written }) => partsOf(written).join('.') === target.at(-1));
-  const table = names[exact >= 0 ? exact : bare];
+function foreignKey({ column, target, references }: DescribedKey, byPath: ReadonlyMap<string, string>): ForeignKey[] {
+  const table = byPath.get(target.join('.')) ?? byPath.get(target.at(-1) ?? '');
   return table === undefined ? [] : [{ column, table, references }];
 }
 

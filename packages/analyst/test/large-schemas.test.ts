@@ -3,8 +3,9 @@ import { expect, test } from '@jest/globals';
 import { answerQuestion } from '../src/answer-question.ts';
 import { candidatesOf } from '../src/meaning/candidates.ts';
 import { tilesOf, vocabularyOf } from '../src/meaning/tiles.ts';
-import type { Schema } from '../src/schema/schema.ts';
-import type { Tool } from '../src/tools.ts';
+import { type Schema, withKeysByName } from '../src/schema/schema.ts';
+import { valueIndexOf } from '../src/schema/value-index.ts';
+import { schemaOf, type Tool } from '../src/tools.ts';
 import { wordsOf } from '../src/words/words.ts';
 
 const tables = 100;
@@ -69,4 +70,37 @@ test('other work of the process goes on between the messages of a conversation',
   isOver = true;
   await other;
   expect(turns).toBeGreaterThanOrEqual(question.earlier.length);
+});
+
+test('the cost of keys does not grow with the columns of a table, nor with the tables', () => {
+  let reads = 0;
+  const counted = <Name extends string>(field: Name, value: string) =>
+    Object.defineProperty({} as Record<Name, string>, field, {
+      enumerable: true,
+      get() {
+        reads += 1;
+        return value;
+      },
+    });
+  const keys = Array.from({ length: 2_000 }, (_, index) => index);
+  const listed = Array.from({ length: tables }, (_, index) => Object.assign(counted('written', nameOf(index)), { rows: 10 }));
+  const described = keys.map(() => ({ column: 'a', target: ['public', nameOf(99)], references: 'id' }));
+  reads = 0;
+  expect(schemaOf(listed, [{ columns: [], keys: described }])[0]?.foreignKeys).toHaveLength(keys.length);
+  expect(reads).toBeLessThan(10 * tables);
+
+  const wide = Array.from({ length: 1_600 }, (_, index) => Object.assign(counted('name', `c${index}`), { kind: 'number' as const }));
+  const foreignKeys = keys.map((index) => ({ column: `c${index % 1_600}`, table: 'wide', references: 'c1599' }));
+  reads = 0;
+  const [table] = withKeysByName([{ name: 'wide', written: 'wide', rows: 10, columns: wide, foreignKeys }]);
+  expect(table?.foreignKeys).toHaveLength(keys.length);
+  expect(reads).toBeLessThan(10 * wide.length);
+});
+
+test('a database that sends longer lists of values than it was asked for gives as many values as another', async () => {
+  const lists = Array(100).fill(['0', JSON.stringify(Array(500).fill('same'))]);
+  const reply = { rows: lists, truncated: false };
+  const texts: Schema = [{ name: 'notes', written: 'notes', rows: 10, columns: [{ name: 'text', kind: 'text' }], foreignKeys: [] }];
+  const data = { tables: async () => ({ schema: texts, missing: '' }), query: async () => reply, prepare: async () => reply };
+  expect(await valueIndexOf(undefined, texts, data)).toMatchObject({ size: 2_000 });
 });

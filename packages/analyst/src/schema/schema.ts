@@ -68,15 +68,14 @@ function lookupsOf(schema: Schema): Lookups {
 export function withKeysByName(schema: Schema): Schema {
   // The first of several tables with the same words in their names is the one that is kept.
   const byStems = new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
+  const namesOfColumns = new Map(schema.toReversed().map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]));
   return schema.map((table) => {
     const withKey = new Set([...table.foreignKeys.map(({ column }) => column), ...(table.compositeKeyColumns ?? [])]);
     const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(byStems, table, name)));
-    const known = table.foreignKeys.filter(({ table: target, references }) => {
-      const there = tableOf(schema, target);
-      return there && columnOf(there, references);
-    });
+    const known = table.foreignKeys.filter(({ table: target, references }) => namesOfColumns.get(target)?.has(references));
     // People who name a table to which two keys lead mean the first column more often: the source, or who sold and not who wrote it down.
-    const position = ({ column }: ForeignKey) => table.columns.findIndex(({ name }) => name === column);
+    const positions = new Map(table.columns.map(({ name }, index) => [name, index]));
+    const position = ({ column }: ForeignKey) => positions.get(column) ?? -1;
     return { ...table, foreignKeys: [...known.toSorted((a, b) => position(a) - position(b)), ...guessed] };
   });
 }

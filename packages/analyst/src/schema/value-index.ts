@@ -46,11 +46,11 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
   const whole = new Set<string>();
   let size = 0;
   const add = (table: string, column: string, values: readonly string[]) => {
-    byColumn.set(`${table}.${column}`, [...(byColumn.get(`${table}.${column}`) ?? []), ...values]);
+    append(byColumn, `${table}.${column}`, values);
     size += values.length;
     for (const value of values)
       for (const key of new Set([keyOf(value), keyOf(value).split(' ').map(stemOf).join(' ')]))
-        byPhrase.set(key, [...(byPhrase.get(key) ?? []), { table, column, value }]);
+        append(byPhrase, key, [{ table, column, value }]);
   };
   for (const table of schema.slice(0, limits.tables)) {
     const texts = table.columns.filter(({ kind }) => kind === 'text');
@@ -74,6 +74,12 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
     },
     fewOf: (table, column) => (valuesOf(table, column).length <= few ? valuesOf(table, column) : []),
   };
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, items: readonly T[]): void {
+  const known = lists.get(key);
+  if (known) known.push(...items);
+  else lists.set(key, [...items]);
 }
 
 interface Sample {
@@ -111,11 +117,12 @@ function sampleOf({ written }: Table, columns: readonly string[]): string {
   return `with sample as (select ${selected} from ${written} t limit ${limits.rows}) select u.field, json_agg(u.v)::text as list from (${each.join(' union all ')}) u group by u.field, (u.n - 1) / ${listed.values} order by (u.n - 1) / ${listed.values}, u.field limit ${listed.rows}`;
 }
 
-/** A list that the tool has cut is left out. */
+/** A list that the tool has cut is left out. A database may send longer ones than it was asked for. */
 function parseValues(cell: unknown): string[] {
   try {
     const values: unknown = JSON.parse(String(cell));
-    return Array.isArray(values) ? values.filter((value): value is string => typeof value === 'string') : [];
+    const short: unknown[] = Array.isArray(values) ? values.slice(0, listed.values) : [];
+    return short.filter((value): value is string => typeof value === 'string');
   } catch {
     return [];
   }
