@@ -58,7 +58,8 @@ export function isExact(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
 }
 
-const digitsOf = (number: string): string => number.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
+/** The exponent reaches to the end of the text: a pattern that stops at a line end would be tried at each `e` of a hostile number. */
+const digitsOf = (number: string): string => number.replace(/e.*/is, '').replace(/\D/g, '').replace(/^0+/, '');
 
 function toNumber(text: string): number | string {
   const value = Number(text);
