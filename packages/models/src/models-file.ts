@@ -50,6 +50,8 @@ export interface Endpoint {
   readonly timeoutMs: number;
   /** The name of the parameter that limits the answer's length; newer models of OpenAI refuse `max_tokens`. */
   readonly outputLimitParameter: 'max_tokens' | 'max_completion_tokens';
+  /** Fields that the provider's model needs in each request and that this service does not set. */
+  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface TierModels {
@@ -116,11 +118,22 @@ const common = {
   timeout_ms: z.int().min(100).max(600_000).optional(),
 };
 
+const ownFields = [
+  ...['model', 'messages', 'max_tokens', 'max_completion_tokens', 'tools', 'tool_choice'],
+  ...['response_format', 'stream', 'stream_options'],
+];
+
+const extraBody = z.record(z.string(), z.json()).superRefine((body, context) => {
+  const refused = ownFields.filter((field) => field in body);
+  if (refused.length > 0) context.addIssue(`must not have ${refused.join(', ')}, which the service sets`);
+});
+
 const openaiCompatible = z.strictObject({
   provider: z.literal('openai-compatible'),
   base_url: baseUrl,
   ...common,
   output_limit_parameter: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+  extra_body: extraBody.optional(),
 });
 
 const anthropic = z.strictObject({ provider: z.literal('anthropic'), base_url: baseUrl.default(anthropicUrl), ...common });
@@ -165,6 +178,7 @@ const endpointOf = (input: EndpointInput, timeoutMs: number) => ({
   apiKeyEnv: input.api_key_env,
   timeoutMs,
   outputLimitParameter: input.provider === 'openai-compatible' ? input.output_limit_parameter : 'max_tokens',
+  extraBody: input.provider === 'openai-compatible' ? input.extra_body : undefined,
 });
 
 function endpointsOf(input: TierInput) {

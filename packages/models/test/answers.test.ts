@@ -108,6 +108,33 @@ test('newer models of OpenAI get the limit under its new name', async () => {
   expect(model.calls.at(-1)).not.toHaveProperty('max_tokens');
 });
 
+test('models that call tools only with a further field in the request get it from the models file; without it the log names the field', async () => {
+  const refused = { error: { message: 'Function tools need it.', type: 'invalid_request_error', param: 'reasoning_effort', code: null } };
+  model.follow((request) =>
+    'tools' in request && !('reasoning_effort' in request && request.reasoning_effort === 'none')
+      ? { kind: 'raw', status: 400, body: JSON.stringify(refused) }
+      : { kind: 'text', text },
+  );
+  const tools = [{ name: 'query', description: '', parameters: {}, run: async () => '12' }];
+  const { models, logged } = open();
+  await expect(ask(models, { tools })).rejects.toMatchObject({ code: 'provider_error', details: { reason: 'refused' } });
+  expect(logged).toEqual([expect.stringContaining('"status":400,"code":"invalid_request_error","param":"reasoning_effort"')]);
+  const extraBody = { reasoning_effort: 'none', provider: { order: ['one'] } };
+  for (const stream of [false, true]) {
+    expect(await ask(open({ endpoint: { extraBody } }).models, { tools, stream })).toMatchObject({ content: text });
+    expect(model.calls.at(-1)).toMatchObject({ ...extraBody, model: 'm' });
+  }
+});
+
+test('the log has no param of a provider that may be text of the request', async () => {
+  for (const param of ['How did the month go?', 'x'.repeat(61), 7]) {
+    model.follow(() => ({ kind: 'raw', status: 400, body: JSON.stringify({ error: { param } }) }));
+    const { models, logged } = open();
+    await expect(ask(models)).rejects.toMatchObject({ code: 'provider_error' });
+    expect(logged).toEqual([expect.not.stringContaining('param')]);
+  }
+});
+
 test('what the analyst has read of the values of a data source is not used for the next data source', async () => {
   const { models } = open();
   const notesOf = (colour: string): ModelRequest['tools'] =>

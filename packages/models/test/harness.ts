@@ -30,6 +30,7 @@ const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
   apiKeyEnv: undefined,
   timeoutMs: 5_000,
   outputLimitParameter: 'max_tokens',
+  extraBody: undefined,
   ...fields,
 });
 

@@ -30,7 +30,7 @@ test('the example of the guide is read, with defaults for absent fields', async 
         price: { base: 1, per_1k_input: 0.5, per_1k_output: 1, ceiling: 4 },
         fallbacks: [
           { provider: 'anthropic', model: 'claude' },
-          { ...server, timeout_ms: 5_000 },
+          { ...server, timeout_ms: 5_000, extra_body: { reasoning_effort: 'none' } },
         ],
       },
       Smart: { price: { base: 3, per_1k_input: 1, per_1k_output: 1, ceiling: 9 } },
@@ -54,7 +54,7 @@ test('the example of the guide is read, with defaults for absent fields', async 
       apiKeyEnv: undefined,
       timeoutMs: 30_000,
     },
-    { ...common, apiKeyEnv: undefined, timeoutMs: 5_000 },
+    { ...common, apiKeyEnv: undefined, timeoutMs: 5_000, extraBody: { reasoning_effort: 'none' } },
   ]);
   expect([tiers.Smart.price.ceiling, tiers.Smart.endpoints]).toEqual([9, []]);
   expect([tiers.Expert.contextTokens, tiers.Expert.endpoints]).toEqual([8_000, []]);
@@ -76,6 +76,12 @@ test.each<[unknown, RegExp]>([
   [{ tiers: { Fast: { ...server, base_url: 'https://x/v1?key=1' } } }, /tiers\.Fast\.base_url: must not have a query/],
   [{ tiers: { Fast: { ...server, api_key_env: 'sk-123' } } }, /tiers\.Fast\.api_key_env/],
   [{ tiers: { Fast: { ...server, timeout_ms: 0 } } }, /tiers\.Fast\.timeout_ms/],
+  [{ tiers: { Fast: { ...server, extra_body: 'reasoning_effort' } } }, /tiers\.Fast\.extra_body/],
+  [
+    { tiers: { Fast: { ...server, extra_body: { stream: false, max_tokens: 1 } } } },
+    /tiers\.Fast\.extra_body: must not have max_tokens, stream, which the service sets/,
+  ],
+  [{ tiers: { Fast: { provider: 'anthropic', model: 'm', extra_body: {} } } }, /tiers\.Fast: .*extra_body/],
   [{ tiers: { Fast: { ...server, max_output_tokens: 40_000 } } }, /tiers\.Fast\.max_output_tokens: must be less/],
   [{ tiers: { Fast: { ...server, price: { base: 1 } } } }, /tiers\.Fast\.price\.per_1k_input/],
   [{ tiers: { Fast: { ...server, price: { base: 9, per_1k_input: 0, per_1k_output: 0, ceiling: 1.5 } } } }, /tiers\.Fast\.price\.ceiling/],

@@ -127,10 +127,10 @@ export function createMeters({ metrics, logger }: ProcessContext): Meters {
   return {
     succeeded: (endpoint, ms) => seconds.observe({ endpoint, outcome: 'answered' }, ms / 1000),
     aborted: (endpoint, ms) => seconds.observe({ endpoint, outcome: 'aborted' }, ms / 1000),
-    failed(endpoint, ms, { kind, status, code }) {
+    failed(endpoint, ms, { kind, status, code, param }) {
       seconds.observe({ endpoint, outcome: 'failed' }, ms / 1000);
       failures.inc({ endpoint, kind });
-      logger.warn({ event: 'model_call_failed', endpoint, kind, status, code, duration_ms: Math.round(ms) });
+      logger.warn({ event: 'model_call_failed', endpoint, kind, status, code, param, duration_ms: Math.round(ms) });
     },
     register: (endpoint) => open.set({ endpoint }, 0),
     breaker(endpoint, isOpen) {

@@ -42,6 +42,8 @@ interface FailureFacts {
   status?: number | undefined;
   /** The code of the provider or of the system. */
   code?: string | undefined;
+  /** The field of the request that the provider refused. */
+  param?: string | undefined;
   retryAfterMs?: number | undefined;
 }
 
@@ -51,14 +53,16 @@ export class ModelFailure extends Error {
   readonly kind: FailureKind;
   readonly status: number | undefined;
   readonly code: string | undefined;
+  readonly param: string | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor(kind: FailureKind, { status, code, retryAfterMs }: FailureFacts = {}) {
+  constructor(kind: FailureKind, { status, code, param, retryAfterMs }: FailureFacts = {}) {
     const facts = [status, code].filter((fact) => fact !== undefined).join(' ');
     super(`The model's provider ${kinds[kind].message}${facts ? ` (${facts})` : ''}.`);
     this.kind = kind;
     this.status = status;
     this.code = code;
+    this.param = param;
     this.retryAfterMs = retryAfterMs;
   }
 
@@ -79,7 +83,13 @@ interface ErrorResponse {
 
 /** A response that is no answer, by its status. */
 export function statusFailure({ status, headers, body }: ErrorResponse, now: number): ModelFailure {
-  return new ModelFailure(kindOfStatus(status), { status, code: codeIn(parse(body)), retryAfterMs: retryAfterMs(headers, now) });
+  const data = parse(body);
+  return new ModelFailure(kindOfStatus(status), {
+    status,
+    code: codeIn(data),
+    param: paramIn(data),
+    retryAfterMs: retryAfterMs(headers, now),
+  });
 }
 
 function parse(text: string): unknown {
@@ -103,8 +113,9 @@ export function reportedFailure(error: unknown): ModelFailure {
   const fields = isRecord(error) ? error : {};
   const status = [fields['statusCode'], fields['status'], fields['code']].map(Number).find((one) => one >= 400 && one <= 599);
   const code = codeIn(error);
-  if (status !== undefined) return new ModelFailure(kindOfStatus(status), { status, code });
-  return new ModelFailure(kindOfCode[code ?? ''] ?? 'server_error', { code });
+  const param = paramIn(error);
+  if (status !== undefined) return new ModelFailure(kindOfStatus(status), { status, code, param });
+  return new ModelFailure(kindOfCode[code ?? ''] ?? 'server_error', { code, param });
 }
 
 const kindOfCode: Readonly<Record<string, FailureKind>> = {
@@ -143,9 +154,19 @@ function systemCode(error: Error): string | undefined {
 
 /** The provider's code for its failure. Longer texts are ignored, because they may repeat the request. */
 function codeIn(data: unknown): string | undefined {
-  if (!isRecord(data)) return undefined;
-  const error = isRecord(data['error']) ? data['error'] : data;
-  return [error['code'], error['type']].find((word): word is string => typeof word === 'string' && /^[a-z][a-z_]{2,49}$/.test(word));
+  const { code, type } = errorIn(data);
+  return [code, type].find((word): word is string => typeof word === 'string' && /^[a-z][a-z_]{2,49}$/.test(word));
+}
+
+/** The path of a field, such as `tools[0].function.name`. Other texts are ignored for the same reason. */
+function paramIn(data: unknown): string | undefined {
+  const { param } = errorIn(data);
+  return typeof param === 'string' && /^[a-z_.[\]0-9]{1,60}$/.test(param) ? param : undefined;
+}
+
+function errorIn(data: unknown): { code?: unknown; type?: unknown; param?: unknown } {
+  if (!isRecord(data)) return {};
+  return isRecord(data['error']) ? data['error'] : data;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

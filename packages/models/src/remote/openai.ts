@@ -4,10 +4,11 @@ import { isJsonObject, objectsIn, textIn } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
 
 /** Chat completions, as OpenAI and many others serve them. */
-export const openaiInterface = ({ model, outputLimitParameter }: Endpoint): ModelInterface => ({
+export const openaiInterface = ({ model, outputLimitParameter, extraBody }: Endpoint): ModelInterface => ({
   path: '/chat/completions',
   headers: (apiKey) => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   body: ({ messages, maxOutputTokens, tools, stream, mustAnswer, json }) => ({
+    ...extraBody,
     model,
     [outputLimitParameter]: maxOutputTokens,
     messages: messages.flatMap(sentMessages),
