@@ -114,6 +114,65 @@ test('calls of a whole answer with equal ids are two calls with different ids, a
   expect(sent.tool_calls[1]).not.toHaveProperty('extra_content');
 });
 
+describe('thoughts go back as they came', () => {
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
+  const detail = (fields: object) => ({ type: 'reasoning.text', index: 0, ...fields });
+  const sealed = (data: string) => ({ type: 'reasoning.encrypted', index: 1, data });
+  /** Fields of a message with the text 'So.', in the pieces of a stream, and in a whole answer and the next request. */
+  test.each<[string, object[], object]>([
+    ['as reasoning_content', [{ reasoning_content: 'I ' }, { reasoning_content: 'think.' }], { reasoning_content: 'I think.' }],
+    ['as reasoning', [{ reasoning: 'I ' }, { reasoning: 'think.', reasoning_content: null }], { reasoning: 'I think.' }],
+    [
+      'as details with a signature',
+      [
+        { reasoning: 'I ', reasoning_details: [detail({ text: 'I ', signature: null })] },
+        { reasoning: 'think.', reasoning_details: [detail({ text: 'think.' })] },
+        { reasoning_details: [detail({ signature: 'signed' })] },
+        { reasoning_details: [sealed('a')] },
+        { reasoning_details: [sealed('b')] },
+      ],
+      { reasoning: 'I think.', reasoning_details: [detail({ text: 'I think.', signature: 'signed' }), sealed('a'), sealed('b')] },
+    ],
+    [
+      'as parts of the content',
+      [{ content: [thinking('I ')] }, { content: [thinking('think.')] }],
+      { content: [thinking('I think.'), { type: 'text', text: 'So.' }] },
+    ],
+    ['not at all', [{ reasoning_content: '', reasoning: null }], {}],
+  ])('%s', async (_, pieces, message) => {
+    const call = { index: 0, id: 'x', ...called('query', '{"sql":"a"}') };
+    const stream = events(...[...pieces, { content: 'So.' }, { tool_calls: [call] }].map((one) => delta(one)), delta({}, 'tool_calls'));
+    const answered = whole({ choices: [{ message: { content: 'So.', ...message, tool_calls: [call] }, finish_reason: 'tool_calls' }] });
+    for (const reply of [stream, answered]) {
+      const { answer, requests } = await converse('openai-compatible', reply === stream, reply);
+      expect(await answer).toMatchObject({ content: 'So.\n\nDone.' });
+      const { tool_calls: _calls, ...sent } = requests[1]?.messages.at(-2) ?? {};
+      expect(sent).toEqual({ role: 'assistant', content: 'So.', ...message });
+    }
+  });
+
+  test('without a text beside parts of the content', async () => {
+    const message = { content: [thinking('I think.')], tool_calls: [{ id: 'x', ...called('query', '{}') }] };
+    const { requests, answer } = await converse('openai-compatible', false, whole({ choices: [{ message, finish_reason: 'tool_calls' }] }));
+    await answer;
+    expect(requests[1]?.messages.at(-2)).toMatchObject({ content: [thinking('I think.')] });
+  });
+
+  test.each([false, true])('and so does the extra content of a call, of any provider, streamed %s', async (stream) => {
+    const call = { index: 0, id: 'x', ...called('query', '{}'), extra_content: { vertex: { thought_signature: 'signed' } } };
+    const reply = stream ? pieces(call) : whole({ choices: [{ message: { tool_calls: [call] }, finish_reason: 'tool_calls' }] });
+    const { answer, requests } = await converse('openai-compatible', stream, reply);
+    await answer;
+    expect(requests[1]?.messages.at(-2)?.tool_calls).toMatchObject([{ id: 'x', extra_content: call.extra_content }]);
+  });
+
+  test('in more parts than any model sends end the call', async () => {
+    const reply = events(...Array.from({ length: 10_001 }, () => delta({ reasoning_details: [sealed('a')] })), delta({}, 'stop'));
+    const { answer } = await converse('openai-compatible', true, reply);
+    expect(await refusal(answer)).toMatchObject({ details: { reason: 'too_large' } });
+  });
+});
+
 test.each([false, true])('text in parts and refusals are the text, thoughts are not, streamed %s', async (stream) => {
   const content = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },

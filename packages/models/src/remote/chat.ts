@@ -8,13 +8,22 @@ export interface ToolCall {
   readonly name: string;
   /** JSON text, valid or not. */
   readonly arguments: string;
-  /** Google's models expect the signature of a call together with its result. */
-  readonly signature?: string | undefined;
+  /** Further content of the call, which the provider expects together with its result, such as the signature of Google's models. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** A model's thoughts as they came: a provider that sends them in one form may refuse the other forms, or their absence. */
+interface Thoughts {
+  /** By the name of the message's field. */
+  readonly texts: Record<string, string>;
+  readonly details: JsonObject[];
+  /** Parts of the content, without its text. */
+  readonly parts: JsonObject[];
 }
 
 export type ChatMessage =
   | PromptMessage
-  | { readonly role: 'calls'; readonly content: string; readonly reasoning: string; readonly calls: readonly SentCall[] }
+  | { readonly role: 'calls'; readonly content: string; readonly thoughts: Thoughts; readonly calls: readonly SentCall[] }
   | { readonly role: 'results'; readonly results: readonly ToolResult[] };
 
 type SentCall = Omit<ToolCall, 'arguments'> & { readonly input: Readonly<Record<string, unknown>> };
@@ -44,7 +53,9 @@ export interface ModelOutput {
   /** The model as the provider names it; empty where it does not. */
   readonly model: string;
   readonly text: string;
+  /** The text of the thoughts, for an estimate of its tokens. */
   readonly reasoning: string;
+  readonly thoughts: Thoughts;
   readonly calls: readonly ToolCall[];
   readonly finish: Finish;
   /** The counts of the provider, which may be implausible. */
@@ -86,7 +97,7 @@ interface CallDraft {
   id: string;
   name: string;
   arguments: string;
-  signature: string | undefined;
+  extra: JsonObject | undefined;
 }
 
 /** The parts of an answer that have been read so far. */
@@ -100,6 +111,7 @@ export class OutputDraft {
   /** True after the last event of a stream: its response may go on, but has nothing to tell. */
   isOver = false;
   reasoning = '';
+  readonly thoughts: Thoughts = { texts: {}, details: [], parts: [] };
   readonly calls: CallDraft[] = [];
   readonly #cleaner = textCleaner();
   readonly #onText: (text: string) => void;
@@ -115,7 +127,7 @@ export class OutputDraft {
 
   addCall(call: Partial<CallDraft>): CallDraft {
     if (this.calls.length >= maxCalls) throw new ModelFailure('too_large');
-    const draft = { index: undefined, id: '', name: '', arguments: '', signature: undefined, ...call };
+    const draft = { index: undefined, id: '', name: '', arguments: '', extra: undefined, ...call };
     this.calls.push(draft);
     return draft;
   }
@@ -130,20 +142,20 @@ export class OutputDraft {
   output(): ModelOutput {
     if (!this.isComplete) throw new ModelFailure('cut');
     this.#pass(this.#cleaner.flush());
-    const { reasoning, finish, inputTokens, outputTokens } = this;
+    const { reasoning, thoughts, finish, inputTokens, outputTokens } = this;
     const model = nameIn(this.model);
-    return { model, text: this.#text, reasoning, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
+    return { model, text: this.#text, reasoning, thoughts, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
   }
 }
 
 /** Every call gets an id of its own, which its result refers to. */
 function finishCalls(drafts: readonly CallDraft[]): ToolCall[] {
   const ids = new Set<string>();
-  return drafts.map(({ id, name, arguments: text, signature }, position) => {
+  return drafts.map(({ id, name, arguments: text, extra }, position) => {
     if (name.trim() === '') throw new ModelFailure('malformed', { code: 'unnamed_call' });
     const ownId = id.trim() === '' || ids.has(id) ? `call_${position}_${crypto.randomUUID()}` : id;
     ids.add(ownId);
-    return { id: ownId, name, arguments: cleanText(text), signature };
+    return { id: ownId, name, arguments: cleanText(text), extra };
   });
 }
 

@@ -31,15 +31,18 @@ function sentMessages(message: ChatMessage): JsonObject[] {
   }
 }
 
-const callsMessage = ({ content, reasoning, calls }: Extract<ChatMessage, { role: 'calls' }>): JsonObject => ({
+type CallsMessage = Extract<ChatMessage, { role: 'calls' }>;
+
+const callsMessage = ({ content, thoughts: { texts, details, parts }, calls }: CallsMessage): JsonObject => ({
   role: 'assistant',
-  content: content === '' ? null : content,
-  ...(reasoning !== '' && { reasoning_content: reasoning }),
-  tool_calls: calls.map(({ id, name, input, signature }) => ({
+  content: parts.length > 0 ? [...parts, ...(content === '' ? [] : [{ type: 'text', text: content }])] : content || null,
+  ...texts,
+  ...(details.length > 0 && { reasoning_details: details }),
+  tool_calls: calls.map(({ id, name, input, extra }) => ({
     id,
     type: 'function',
     function: { name, arguments: JSON.stringify(input) },
-    ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+    ...(extra && { extra_content: extra }),
   })),
 });
 
@@ -55,7 +58,7 @@ function readAnswer(answer: JsonObject, draft: OutputDraft): void {
   if (!choice || !isJsonObject(message)) throw new ModelFailure('malformed', { code: 'no_choice' });
   draft.model = textIn(answer['model']);
   readUsage(answer, draft);
-  readMessage(message, draft);
+  readMessage(message, draft, (list, one) => void list.push(one));
   // Calls of a whole answer are complete, so none continues the one before.
   for (const [index, call] of objectsIn(message['tool_calls']).entries()) readCall({ ...call, index }, draft);
   finish(choice, draft);
@@ -70,7 +73,7 @@ function readEvent(event: JsonObject, draft: OutputDraft): void {
   if (!choice) return;
   const delta = choice['delta'];
   if (isJsonObject(delta)) {
-    readMessage(delta, draft);
+    readMessage(delta, draft, addPiece);
     for (const call of objectsIn(delta['tool_calls'])) readCall(call, draft);
   }
   finish(choice, draft);
@@ -93,15 +96,52 @@ function finish({ finish_reason: reason }: JsonObject, draft: OutputDraft): void
   else draft.finish = reason === 'content_filter' ? 'filtered' : 'other';
 }
 
-/** The text, which is in `refusal` where the model refuses to answer. */
-function readMessage({ content, refusal, reasoning_content, reasoning }: JsonObject, draft: OutputDraft): void {
-  draft.reasoning += textIn(reasoning_content ?? reasoning);
+/** The text, which is in `refusal` where the model refuses to answer, and the thoughts. `add` adds an element to their lists. */
+function readMessage(message: JsonObject, draft: OutputDraft, add: typeof addPiece): void {
+  const { content, refusal } = message;
   draft.addText(textIn(content));
-  for (const part of objectsIn(content)) {
-    if (part['type'] === 'text') draft.addText(textIn(part['text']));
-    if (part['type'] === 'thinking') for (const { text } of objectsIn(part['thinking'])) draft.reasoning += textIn(text);
-  }
+  for (const part of objectsIn(content)) if (part['type'] === 'text') draft.addText(textIn(part['text']));
   draft.addText(textIn(refusal));
+  readThoughts(message, draft, add);
+}
+
+function readThoughts(message: JsonObject, draft: OutputDraft, add: typeof addPiece): void {
+  const { texts, details, parts } = draft.thoughts;
+  const present = ['reasoning_content', 'reasoning'].filter((field) => textIn(message[field]) !== '');
+  for (const field of present) texts[field] = (texts[field] ?? '') + textIn(message[field]);
+  // Servers with both fields have the same text in both.
+  draft.reasoning += textIn(message[present[0] ?? '']);
+  for (const detail of objectsIn(message['reasoning_details'])) add(details, detail);
+  for (const part of objectsIn(message['content'])) {
+    if (part['type'] !== 'thinking') continue;
+    for (const { text } of objectsIn(part['thinking'])) draft.reasoning += textIn(text);
+    add(parts, part);
+  }
+}
+
+/** Far more than models send, and few enough that each piece can copy all of them. */
+const maxParts = 10_000;
+
+/** Adds a piece of a stream, which continues the part before it if both have the same type and index. Encrypted parts come whole. */
+function addPiece(list: JsonObject[], piece: JsonObject): void {
+  const last = list.at(-1);
+  const continues = last?.['type'] === piece['type'] && last?.['index'] === piece['index'] && typeof piece['data'] !== 'string';
+  if (last && continues) {
+    const fields = Object.entries(piece).map(([field, value]) => [field, continuedField(field, last[field], value)]);
+    list[list.length - 1] = { ...last, ...Object.fromEntries(fields) };
+  } else {
+    if (list.length >= maxParts) throw new ModelFailure('too_large');
+    list.push(piece);
+  }
+}
+
+function continuedField(field: string, known: unknown, value: unknown): unknown {
+  if (value === null) return known;
+  if (field === 'text' || field === 'summary') return textIn(known) + textIn(value);
+  if (field !== 'thinking') return value;
+  const parts = objectsIn(known);
+  for (const part of objectsIn(value)) addPiece(parts, part);
+  return parts;
 }
 
 /** A call, or the next piece of one. */
@@ -113,7 +153,7 @@ function readCall(piece: JsonObject, draft: OutputDraft): void {
   call.id ||= id;
   call.name ||= name;
   call.arguments += textIn(called['arguments']);
-  call.signature ??= signatureIn(piece['extra_content']);
+  if (isJsonObject(piece['extra_content'])) call.extra = { ...call.extra, ...piece['extra_content'] };
 }
 
 /**
@@ -126,9 +166,4 @@ function continuedCall({ id, name, index }: { id: string; name: string; index: n
   const candidate = calls.findLast(isCandidate);
   const isAnother = (part: string, known = '') => part !== '' && known !== '' && part !== known;
   return isAnother(name, candidate?.name) || (name !== '' && isAnother(id, candidate?.id)) ? undefined : candidate;
-}
-
-function signatureIn(extra: unknown): string | undefined {
-  const google = isJsonObject(extra) ? extra['google'] : undefined;
-  return (isJsonObject(google) && textIn(google['thought_signature'])) || undefined;
 }

@@ -68,11 +68,11 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
 }
 
 /** The model's message; invalid arguments are replaced by an empty object, because providers refuse them. */
-const callsMessage = ({ text, reasoning }: ModelOutput, checked: readonly CheckedCall[]): ChatMessage => ({
+const callsMessage = ({ text, thoughts }: ModelOutput, checked: readonly CheckedCall[]): ChatMessage => ({
   role: 'calls',
   content: text,
-  reasoning,
-  calls: checked.map(({ call: { id, name, signature }, input }) => ({ id, name, input, signature })),
+  thoughts,
+  calls: checked.map(({ call: { id, name, extra }, input }) => ({ id, name, input, extra })),
 });
 
 const resultsMessage = (checked: readonly CheckedCall[], results: readonly string[]): ChatMessage => ({
