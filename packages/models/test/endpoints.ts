@@ -11,6 +11,7 @@ export const spareContent = 'From the spare one.';
 
 interface Opening extends Omit<TestModelsOptions, 'endpoints'> {
   endpoint?: object;
+  fallback?: object;
   /** Without the spare endpoint as a fallback. */
   alone?: boolean;
 }
@@ -46,9 +47,9 @@ export function twoEndpoints() {
     },
     /** Calls of the endpoints in this test. */
     calls: () => ({ main: main.calls.length - callsBefore.main, spare: spare.calls.length - callsBefore.spare }),
-    open({ endpoint, alone = false, ...options }: Opening = {}) {
+    open({ endpoint, fallback, alone = false, ...options }: Opening = {}) {
       const first = { baseUrl: main.url, ...endpoint };
-      const test = testModels({ ...options, endpoints: alone ? [first] : [first, { baseUrl: spare.url }] });
+      const test = testModels({ ...options, endpoints: alone ? [first] : [first, { baseUrl: spare.url, ...fallback }] });
       opened.push(test.models);
       return test;
     },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
-import { type ModelReply, sparseAnswer, until } from '@agent-service/testkit';
+import { type ChatRequest, type ModelReply, sparseAnswer, until } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
 import { failing, good, refusal, spareContent, twoEndpoints } from './endpoints.ts';
 import { ask, metric } from './harness.ts';
@@ -264,6 +264,63 @@ describe('Retry-After', () => {
     const { models, pauses } = endpoints.open();
     expect(await ask(models)).toMatchObject({ content: spareContent });
     expect(pauses).toEqual([]);
+  });
+});
+
+describe('an answer that goes on at a fallback', () => {
+  const call = (id: string) => ({
+    id,
+    function: { name: 'query', arguments: '{}' },
+    extra_content: { google: { thought_signature: 's' } },
+  });
+  const calls = (...ids: string[]): ModelReply => ({
+    kind: 'raw',
+    body: JSON.stringify({
+      choices: [{ message: { reasoning_content: 'I think.', tool_calls: ids.map(call) }, finish_reason: 'tool_calls' }],
+    }),
+  });
+  const tools = [{ name: 'query', description: '', parameters: {}, run: async () => '12' }];
+  /** As vLLM makes them, and as long as OpenAI refuses them. */
+  const longId = (digit: string) => `chatcmpl-tool-${digit.repeat(32)}`;
+  const itsId = /^[a-zA-Z0-9]{9}$/;
+  const foreign = /chatcmpl|thought_signature|I think/;
+
+  test('shows the fallback no ids, thoughts and signatures of the endpoint before it, but its own', async () => {
+    endpoints.reply(calls(longId('0'), longId('1')), calls(longId('0')), failing);
+    const requests: ChatRequest[] = [];
+    endpoints.spare.follow((request) => {
+      requests.push(request);
+      return requests.length === 1 ? calls('c00000002') : good;
+    });
+    expect(await ask(endpoints.open().models, { tools })).toMatchObject({ content: good.text });
+    expect(JSON.stringify(requests[0])).not.toMatch(foreign);
+    for (const request of requests) {
+      const sent = request.messages.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string }[]).map(({ id }) => id);
+      expect(sent).toEqual(sent.map(() => expect.stringMatching(itsId)));
+      expect(new Set(sent).size).toBe(sent.length);
+      expect(request.messages.flatMap(({ tool_call_id }) => tool_call_id ?? [])).toEqual(sent);
+    }
+    const own = { reasoning_content: 'I think.', tool_calls: [{ ...call('c00000002'), type: 'function' }] };
+    expect(requests[1]?.messages.filter(({ tool_calls }) => tool_calls)).toMatchObject([{}, {}, own]);
+  });
+
+  test('has ids that Anthropic accepts', async () => {
+    endpoints.reply(calls('functions.query:0'), failing);
+    expect(await ask(endpoints.open({ fallback: { provider: 'anthropic' } }).models, { tools })).toMatchObject({ content: spareContent });
+    const [used, result] =
+      endpoints.spare.calls
+        .at(-1)
+        ?.messages.slice(-2)
+        .flatMap(({ content }) => content as object[]) ?? [];
+    expect(used).toEqual({ type: 'tool_use', id: expect.stringMatching(itsId), name: 'query', input: {} });
+    expect(result).toMatchObject({ type: 'tool_result', tool_use_id: (used as { id?: string }).id });
+  });
+
+  test('has ids that every provider accepts also where the model wrote none', async () => {
+    endpoints.reply(calls('', ''), good);
+    await ask(endpoints.open().models, { tools });
+    const ids = endpoints.main.calls.at(-1)?.messages.flatMap(({ tool_call_id }) => tool_call_id ?? []);
+    expect(ids).toEqual([expect.stringMatching(itsId), expect.stringMatching(itsId)]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Tool } from '../models.ts';
+import type { Endpoint } from '../models-file.ts';
 import { cleanText, type PromptMessage, textCleaner } from '../prompt.ts';
 import { ModelFailure } from './failure.ts';
 
@@ -21,10 +22,16 @@ interface Thoughts {
   readonly parts: JsonObject[];
 }
 
-export type ChatMessage =
-  | PromptMessage
-  | { readonly role: 'calls'; readonly content: string; readonly thoughts: Thoughts; readonly calls: readonly SentCall[] }
-  | { readonly role: 'results'; readonly results: readonly ToolResult[] };
+export type ChatMessage = PromptMessage | CallsMessage | { readonly role: 'results'; readonly results: readonly ToolResult[] };
+
+export interface CallsMessage {
+  readonly role: 'calls';
+  /** The endpoint whose model wrote it. */
+  readonly endpoint: Endpoint;
+  readonly content: string;
+  readonly thoughts: Thoughts;
+  readonly calls: readonly SentCall[];
+}
 
 type SentCall = Omit<ToolCall, 'arguments'> & { readonly input: Readonly<Record<string, unknown>> };
 
@@ -32,6 +39,38 @@ interface ToolResult {
   readonly callId: string;
   readonly content: string;
   readonly isError: boolean;
+}
+
+const noThoughts = (): Thoughts => ({ texts: {}, details: [], parts: [] });
+
+/**
+ * The messages as this endpoint accepts them. Providers refuse thoughts and signatures of each other and have different rules for the ids of
+ * calls, so calls that the model of another endpoint wrote get ids of nine letters and digits, which suit all of them.
+ */
+export function messagesFor(endpoint: Endpoint, messages: readonly ChatMessage[]): ChatMessage[] {
+  const isOwn = (message: CallsMessage) => message.endpoint === endpoint;
+  const ownCalls = messages.flatMap((message) => (message.role === 'calls' && isOwn(message) ? message.calls : []));
+  const ownIds = new Set(ownCalls.map(({ id }) => id));
+  let number = 0;
+  /** The new ids of the last calls that came before, for their results. */
+  let ids = new Map<string, string>();
+
+  function newId(): string {
+    number += 1;
+    const id = `c${String(number).padStart(8, '0')}`;
+    return ownIds.has(id) ? newId() : id;
+  }
+
+  const rename = (id: string) => ids.get(id) ?? id;
+
+  return messages.map((message): ChatMessage => {
+    if (message.role === 'results')
+      return { ...message, results: message.results.map((result) => ({ ...result, callId: rename(result.callId) })) };
+    if (message.role !== 'calls') return message;
+    ids = new Map(isOwn(message) ? [] : message.calls.map(({ id }) => [id, newId()]));
+    if (isOwn(message)) return message;
+    return { ...message, thoughts: noThoughts(), calls: message.calls.map(({ id, name, input }) => ({ id: rename(id), name, input })) };
+  });
 }
 
 /** One call of a model, in the terms that all interfaces have. */
@@ -50,6 +89,7 @@ type Finish = 'length' | 'filtered' | 'other';
 
 /** The result of one call of a model. */
 export interface ModelOutput {
+  readonly endpoint: Endpoint;
   /** The model as the provider names it; empty where it does not. */
   readonly model: string;
   readonly text: string;
@@ -111,13 +151,15 @@ export class OutputDraft {
   /** True after the last event of a stream: its response may go on, but has nothing to tell. */
   isOver = false;
   reasoning = '';
-  readonly thoughts: Thoughts = { texts: {}, details: [], parts: [] };
+  readonly thoughts = noThoughts();
   readonly calls: CallDraft[] = [];
+  readonly #endpoint: Endpoint;
   readonly #cleaner = textCleaner();
   readonly #onText: (text: string) => void;
   #text = '';
 
-  constructor(onText: (text: string) => void) {
+  constructor(endpoint: Endpoint, onText: (text: string) => void) {
+    this.#endpoint = endpoint;
     this.#onText = onText;
   }
 
@@ -144,16 +186,26 @@ export class OutputDraft {
     this.#pass(this.#cleaner.flush());
     const { reasoning, thoughts, finish, inputTokens, outputTokens } = this;
     const model = nameIn(this.model);
-    return { model, text: this.#text, reasoning, thoughts, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
+    return {
+      endpoint: this.#endpoint,
+      model,
+      text: this.#text,
+      reasoning,
+      thoughts,
+      calls: finishCalls(this.calls),
+      finish,
+      inputTokens,
+      outputTokens,
+    };
   }
 }
 
-/** Every call gets an id of its own, which its result refers to. */
+/** Every call gets an id of its own, which its result refers to. Nine letters and digits are an id for every provider. */
 function finishCalls(drafts: readonly CallDraft[]): ToolCall[] {
   const ids = new Set<string>();
-  return drafts.map(({ id, name, arguments: text, extra }, position) => {
+  return drafts.map(({ id, name, arguments: text, extra }) => {
     if (name.trim() === '') throw new ModelFailure('malformed', { code: 'unnamed_call' });
-    const ownId = id.trim() === '' || ids.has(id) ? `call_${position}_${crypto.randomUUID()}` : id;
+    const ownId = id.trim() === '' || ids.has(id) ? crypto.randomUUID().replaceAll('-', '').slice(0, 9) : id;
     ids.add(ownId);
     return { id: ownId, name, arguments: cleanText(text), extra };
   });

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../models-file.ts';
-import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
+import type { CallsMessage, ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
 import { isJsonObject, objectsIn, textIn } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
 
@@ -30,8 +30,6 @@ function sentMessages(message: ChatMessage): JsonObject[] {
       return [{ role: message.role, content: message.content }];
   }
 }
-
-type CallsMessage = Extract<ChatMessage, { role: 'calls' }>;
 
 const callsMessage = ({ content, thoughts: { texts, details, parts }, calls }: CallsMessage): JsonObject => ({
   role: 'assistant',

@@ -68,8 +68,9 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
 }
 
 /** The model's message; invalid arguments are replaced by an empty object, because providers refuse them. */
-const callsMessage = ({ text, thoughts }: ModelOutput, checked: readonly CheckedCall[]): ChatMessage => ({
+const callsMessage = ({ endpoint, text, thoughts }: ModelOutput, checked: readonly CheckedCall[]): ChatMessage => ({
   role: 'calls',
+  endpoint,
   content: text,
   thoughts,
   calls: checked.map(({ call: { id, name, extra }, input }) => ({ id, name, input, extra })),

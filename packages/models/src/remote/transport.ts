@@ -12,6 +12,7 @@ import {
   type JsonObject,
   type ModelInterface,
   type ModelOutput,
+  messagesFor,
   OutputDraft,
   type OutputListener,
 } from './chat.ts';
@@ -90,9 +91,10 @@ function remoteModel(agent: Dispatcher, endpoint: Endpoint, apiKey: string | und
   const headers = { 'content-type': 'application/json', 'user-agent': 'agent-service', ...model.headers(apiKey) };
   return {
     call(request, listener) {
-      const draft = new OutputDraft(request.stream ? listener.onText : () => undefined);
+      const draft = new OutputDraft(endpoint, request.stream ? listener.onText : () => undefined);
       const reader = request.stream ? streamReader(model, draft, listener.onProgress) : answerReader(model, draft);
-      return send(agent, { origin, path: pathname, method: 'POST', headers, body: JSON.stringify(model.body(request)) }, reader, draft);
+      const body = JSON.stringify(model.body({ ...request, messages: messagesFor(endpoint, request.messages) }));
+      return send(agent, { origin, path: pathname, method: 'POST', headers, body }, reader, draft);
     },
   };
 }
