@@ -120,6 +120,22 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
     expect(choices.slice(0, 2).join()).not.toMatch(/none/);
   });
 
+  test('a model that ignores what it may call is told at its last call to answer', async () => {
+    const demand = /No more tools can be called\. Answer now/;
+    const requests: string[] = [];
+    model.follow((request) => {
+      const text = JSON.stringify(request.messages);
+      requests.push(text);
+      return demand.test(text) ? { kind: 'text', text: 'As far as I got: 1.' } : { kind: 'tools', calls: [query('select 1')] };
+    });
+    const database = tool('query', () => '1');
+    expect((await ask(openThis({ maxModelCalls: 3 }), { stream, tools: [database] })).content).toBe('As far as I got: 1.');
+    expect(requests.map((text) => demand.test(text))).toEqual([false, false, true]);
+    expect((await ask(openThis({ maxModelCalls: 1 }), { stream, tools: [database] })).content).toBe('As far as I got: 1.');
+    await ask(openThis({ maxModelCalls: 1 }), { stream }).catch(() => undefined);
+    expect(requests.at(-1)).not.toMatch(demand);
+  });
+
   test('a model that only ever calls tools ends as a failure, within its calls', async () => {
     model.follow(() => ({ kind: 'tools', calls: [query('select 1')] }));
     const before = model.calls.length;

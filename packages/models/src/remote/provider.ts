@@ -55,7 +55,8 @@ async function answer(
 
   for (let number = 1; ; number += 1) {
     const mustAnswer = number >= maxModelCalls || promptTokens > room * (1 - minFreeShare);
-    const output = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
+    const sent = mustAnswer && tools.length > 0 ? demandAnswer(messages) : messages;
+    const output = await route.call({ messages: sent, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
     usage = addUsage(usage, output, promptTokens + toolTokens);
     transcript.finish(output.text);
     if (output.calls.length === 0 || mustAnswer)
@@ -68,6 +69,27 @@ async function answer(
     promptTokens += outcome.results.reduce((sum, one) => sum + messageTokens(one), 0);
   }
 }
+
+const answerNow = 'No more tools can be called. Answer now from what you have, and say what is missing.';
+
+/**
+ * Some servers ignore that no tool may be called, and others discard the calls of a model that does not know it. The last message says it, because
+ * several providers refuse a further message behind results.
+ */
+function demandAnswer(messages: readonly ChatMessage[]): ChatMessage[] {
+  return replaceLast(messages, (message) => {
+    if (message.role === 'calls') return message;
+    return message.role === 'results' ? { ...message, results: replaceLast(message.results, addDemand) } : addDemand(message);
+  });
+}
+
+const addDemand = <Part extends { readonly content: string }>(part: Part): Part => ({
+  ...part,
+  content: `${part.content}\n\n${answerNow}`,
+});
+
+const replaceLast = <Item>(items: readonly Item[], replace: (item: Item) => Item): Item[] =>
+  items.map((item, index) => (index === items.length - 1 ? replace(item) : item));
 
 interface Usage {
   readonly inputTokens: number;
