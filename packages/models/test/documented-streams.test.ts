@@ -128,6 +128,23 @@ describe('OpenAI', () => {
       'server_error',
       3,
     ],
+    ['an interruption at DeepSeek', chunks(begin, piece('Once'), end('insufficient_system_resource')), 'cut', 3],
+    ['an error as the reason at OpenRouter', chunks(begin, piece('Once'), end('error')), 'cut', 3],
+    ['an abort at vLLM', chunks(begin, piece('Once'), end('abort')), 'cut', 3],
+    [
+      'an error in a choice of OpenRouter',
+      chunks(begin, piece('Once'), '"delta":{"content":""},"error":{"code":429,"message":"engine busy"},"finish_reason":"error"'),
+      'rate_limited',
+      3,
+    ],
+    [
+      'an error in the choice of a whole answer',
+      failed(200, {
+        choices: [{ message: { content: 'Once' }, finish_reason: 'stop', error: { code: 502, message: 'The engine failed.' } }],
+      }),
+      'server_error',
+      3,
+    ],
   ])('%s fails without a text of the provider', async (_, reply, reason, calls) => {
     const { answer, requests } = await converse('openai-compatible', reply);
     const failure = await refusal(answer);

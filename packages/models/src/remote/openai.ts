@@ -87,8 +87,14 @@ function readUsage({ usage }: JsonObject, draft: OutputDraft): void {
   draft.outputTokens = usage['completion_tokens'];
 }
 
-function finish({ finish_reason: reason }: JsonObject, draft: OutputDraft): void {
+/** Reasons of DeepSeek, OpenRouter and vLLM for an answer that was not finished. */
+const interruptions = ['insufficient_system_resource', 'error', 'abort'];
+
+function finish(choice: JsonObject, draft: OutputDraft): void {
+  failIfReported(choice);
+  const reason = choice['finish_reason'];
   if (typeof reason !== 'string') return;
+  if (interruptions.includes(reason)) throw new ModelFailure('cut', { code: reason });
   draft.isComplete = true;
   if (reason === 'length') draft.finish = 'length';
   else draft.finish = reason === 'content_filter' ? 'filtered' : 'other';
