@@ -211,6 +211,18 @@ describe('an answer in JSON', () => {
     expect((await askJson(true, { tools: [tool] })).read).toBe('```json\n{"sold": 12}\n```');
   });
 
+  test.each(['openai-compatible', 'anthropic'] as const)('fails where its length cuts it off, from %s', async (provider) => {
+    const finish = provider === 'anthropic' ? 'max_tokens' : 'length';
+    const { models } = open({ endpoint: { provider } });
+    const output = { format: 'json', charts: false } as const;
+    for (const stream of [false, true]) {
+      model.follow(() => ({ kind: 'text', text: '{"sold": [12, 1', finish }));
+      await expect(ask(models, { stream, output })).rejects.toMatchObject({ code: 'provider_error', details: { reason: 'exhausted' } });
+      model.follow(() => ({ kind: 'text', text: '{"sold": [12]}', finish }));
+      expect(await ask(models, { stream, output })).toMatchObject({ content: '```json\n{"sold": [12]}\n```' });
+    }
+  });
+
   test('comes without the JSON mode where the provider refuses it, which is asked once', async () => {
     model.follow((request) => ('response_format' in request ? { kind: 'failure', status: 400 } : { kind: 'text', text: '{"sold": 12}' }));
     const { models } = open();

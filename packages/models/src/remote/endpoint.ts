@@ -2,6 +2,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import type { Breaker } from './breaker.ts';
 import type { ChatRequest, ModelOutput } from './chat.ts';
 import { ModelFailure } from './failure.ts';
+import { toJsonBlock } from './json-block.ts';
 import type { RemoteModel } from './transport.ts';
 
 interface CallListener {
@@ -35,25 +36,25 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
 
   /** A provider that does not know the JSON mode refuses the request, and is asked without it from then on. */
   async function call(request: ChatRequest, listener: CallListener): Promise<ModelOutput> {
-    if (!request.json || !hasJsonMode) return callOnce({ ...request, json: false }, listener);
+    if (!request.json || !hasJsonMode) return callOnce(request, listener, false);
     try {
-      return await callOnce(request, listener);
+      return await callOnce(request, listener, true);
     } catch (cause) {
       if (!(cause instanceof ModelFailure) || cause.kind !== 'refused') throw cause;
-      const output = await callOnce({ ...request, json: false }, listener);
+      const output = await callOnce(request, listener, false);
       hasJsonMode = false;
       return output;
     }
   }
 
-  async function callOnce(request: ChatRequest, { signal, onText }: CallListener): Promise<ModelOutput> {
+  async function callOnce(request: ChatRequest, { signal, onText }: CallListener, json: boolean): Promise<ModelOutput> {
     const began = performance.now();
     const duration = () => performance.now() - began;
-    const { output: answered, abort } = model.call(request, { onText, onProgress: () => limit.progress() });
+    const { output: answered, abort } = model.call({ ...request, json }, { onText, onProgress: () => limit.progress() });
     const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: request.stream ? streamLimitFactor * timeoutMs : timeoutMs }, abort);
     try {
       const output = await answered;
-      requireAnswer(output, request.mustAnswer);
+      requireAnswer(output, request);
       meters.succeeded(name, duration());
       return { ...output, model: output.model || modelName };
     } catch (cause) {
@@ -71,10 +72,12 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
   return { name, breaker, call };
 }
 
-function requireAnswer({ text, calls, finish }: ModelOutput, mustAnswer: boolean): void {
+function requireAnswer({ text, calls, finish }: ModelOutput, { mustAnswer, json }: ChatRequest): void {
   if (finish === 'filtered') throw new ModelFailure('filtered');
-  if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
-  throw new ModelFailure(finish === 'length' ? 'exhausted' : 'empty');
+  if (calls.length > 0 && !mustAnswer) return;
+  const isCut = finish === 'length' && (text.trim() === '' || (json && toJsonBlock(text) === undefined));
+  if (isCut) throw new ModelFailure('exhausted');
+  if (text.trim() === '') throw new ModelFailure('empty');
 }
 
 interface CallLimit {

@@ -32,7 +32,7 @@ const kinds: Record<FailureKind, KindDefinition> = {
   malformed: { isTemporary: true, countsAgainstEndpoint: true, message: 'sent a malformed answer' },
   too_large: { isTemporary: false, countsAgainstEndpoint: false, message: 'sent too much' },
   empty: { isTemporary: true, countsAgainstEndpoint: false, message: 'answered without a text' },
-  exhausted: { isTemporary: false, countsAgainstEndpoint: false, message: 'used up the length of the answer without a text' },
+  exhausted: { isTemporary: false, countsAgainstEndpoint: false, message: 'used up the length of the answer before its end' },
   denied: { isTemporary: false, countsAgainstEndpoint: true, message: 'denied access to this model' },
   refused: { isTemporary: false, countsAgainstEndpoint: false, message: 'refused the request' },
   filtered: { isTemporary: false, countsAgainstEndpoint: false, message: 'filtered the answer' },

@@ -1,9 +1,9 @@
-import { fencedBlock } from '@agent-service/contracts/text';
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
 import type { TierModels } from '../models-file.ts';
 import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
 import type { ChatMessage, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
+import { toJsonBlock } from './json-block.ts';
 import { type Conditions, createRoute } from './route.ts';
 import { runTools } from './tools.ts';
 
@@ -162,28 +162,9 @@ function createJsonTranscript(onDelta: (text: string) => void): Transcript {
       if (text !== '') last = text;
     },
     end() {
-      const block = toJsonBlock(last);
+      const block = toJsonBlock(last) ?? last;
       onDelta(block);
       return block;
     },
   };
-}
-
-const fence = '```';
-const opening = /```(?:json)?[ \t]*\n/i;
-const closing = /^[ \t]*```/;
-
-/** JSON, alone or in a block within other text, as one fenced block; any other text as it is. */
-function toJsonBlock(text: string): string {
-  const json = [text, fencedBlock(text, opening, closing)].map((one) => one?.trim()).find((one) => one !== undefined && isJson(one));
-  return json === undefined ? text : `${fence}json\n${json}\n${fence}`;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
