@@ -1,4 +1,4 @@
-import { type ScriptedModel, scriptedModel } from '@agent-service/testkit';
+import { type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ModelRequest, Models } from '../src/models.ts';
 import { ask, type TestModelsOptions, testModels } from './harness.ts';
@@ -230,6 +230,38 @@ describe('an answer in JSON', () => {
     for (let times = 0; times < 3; times += 1)
       expect((await ask(models, { output: { format: 'json', charts: false } })).content).toContain('"sold"');
     expect(model.calls.length - before).toBe(4);
+  });
+
+  const refused = (code: string): ModelReply => ({ kind: 'raw', status: 400, body: JSON.stringify({ error: { code } }) });
+  const json = { output: { format: 'json', charts: false } } as const;
+  const hasMode = () => 'response_format' in (model.calls.at(-1) ?? {});
+
+  test('keeps the JSON mode for requests without tools where the provider refuses it beside tools', async () => {
+    model.follow((request) =>
+      'response_format' in request && request.tools ? { kind: 'failure', status: 400 } : { kind: 'text', text: '{"sold": 12}' },
+    );
+    const { models } = open();
+    const tools = [{ name: 'query', description: '', parameters: {}, run: async () => '12' }];
+    const modes = [];
+    for (const fields of [{ tools }, {}, { tools }]) {
+      expect((await ask(models, { ...json, ...fields })).content).toContain('"sold"');
+      modes.push(hasMode());
+    }
+    expect(modes).toEqual([false, true, false]);
+  });
+
+  test('keeps the JSON mode after a failure that is not about it', async () => {
+    const { models } = open();
+    for (const [code, calls] of [
+      ['json_validate_failed', 2],
+      ['context_length_exceeded', 1],
+      ['content_filter', 1],
+    ] as const) {
+      const before = model.calls.length;
+      model.follow((_, call) => (call === before + 1 ? refused(code) : { kind: 'text', text: '{"sold": 12}' }));
+      await ask(models, json).catch(() => undefined);
+      expect([code, model.calls.length - before, hasMode()]).toEqual([code, calls, true]);
+    }
   });
 });
 

@@ -28,6 +28,17 @@ describe('the breaker', () => {
     expect(await ask(models)).toMatchObject({ content: good.text });
   });
 
+  test('stays closed where requests fail for what they ask or for what the model wrote', async () => {
+    const { models, metrics } = endpoints.open({ alone: true });
+    for (const code of ['tool_use_failed', 'context_length_exceeded']) {
+      const body = `data: ${JSON.stringify({ error: { type: 'invalid_request_error', code } })}\n\n`;
+      endpoints.reply({ kind: 'raw', headers: { 'content-type': 'text/event-stream' }, body });
+      for (let answers = 0; answers < 21; answers += 1) await ask(models, { stream: true }).catch(() => undefined);
+    }
+    expect(endpoints.calls().main).toBe(21 * 3 + 21);
+    expect(await metric(metrics, 'model_breaker_open', {})).toBe(0);
+  });
+
   test('without a fallback, waits for one probe and then fails; a failed probe leaves it open', async () => {
     endpoints.reply(failing);
     const { models, pass, pauses } = endpoints.open({ alone: true });

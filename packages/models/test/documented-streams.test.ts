@@ -82,6 +82,9 @@ describe('OpenAI', () => {
     expect(await long.answer).toMatchObject({ content: 'Once upon' });
   });
 
+  const error = (type: string | null, code: string) => ({ error: { message: 'The engine says no.', type, param: 'messages', code } });
+  const reported = (type: string, code: string) => streamed(`data: ${JSON.stringify(error(type, code))}\n\n`);
+
   test.each<[string, ModelReply, string, number]>([
     ['a filtered text', chunks(begin, piece('Wh'), end('content_filter')), 'filtered', 1],
     ['a length used up by reasoning', chunks(begin, end('length')), 'exhausted', 1],
@@ -145,6 +148,14 @@ describe('OpenAI', () => {
       'server_error',
       3,
     ],
+    ['a prompt that is too long, in the stream', reported('invalid_request_error', 'context_length_exceeded'), 'refused', 1],
+    ['a request with another fault, in the stream', reported('invalid_request_error', 'unsupported_value'), 'refused', 1],
+    ["a prompt that Azure's filter refuses", failed(400, error(null, 'content_filter')), 'filtered', 1],
+    ['a prompt that a filter refuses, in the stream', reported('invalid_request_error', 'content_policy_violation'), 'filtered', 1],
+    ['a call that Groq cannot read', failed(400, error('invalid_request_error', 'tool_use_failed')), 'invalid_output', 3],
+    ['a call that Groq cannot read, in the stream', reported('invalid_request_error', 'tool_use_failed'), 'invalid_output', 3],
+    ['JSON that Groq finds invalid', failed(400, error('invalid_request_error', 'json_validate_failed')), 'invalid_output', 3],
+    ['an error whose code is the name of a property', reported('requests', 'constructor'), 'server_error', 3],
   ])('%s fails without a text of the provider', async (_, reply, reason, calls) => {
     const { answer, requests } = await converse('openai-compatible', reply);
     const failure = await refusal(answer);

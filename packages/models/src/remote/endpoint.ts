@@ -32,17 +32,19 @@ interface EndpointOptions {
 const streamLimitFactor = 5;
 
 export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, meters }: EndpointOptions): RemoteEndpoint {
-  let hasJsonMode = true;
+  /** Apart, because some providers refuse the JSON mode beside tools only. */
+  const hasJsonMode = { withTools: true, withoutTools: true };
 
   /** A provider that does not know the JSON mode refuses the request, and is asked without it from then on. */
   async function call(request: ChatRequest, listener: CallListener): Promise<ModelOutput> {
-    if (!request.json || !hasJsonMode) return callOnce(request, listener, false);
+    const variant = request.tools.length > 0 ? 'withTools' : 'withoutTools';
+    if (!request.json || !hasJsonMode[variant]) return callOnce(request, listener, false);
     try {
       return await callOnce(request, listener, true);
     } catch (cause) {
-      if (!(cause instanceof ModelFailure) || cause.kind !== 'refused') throw cause;
+      if (!(cause instanceof ModelFailure) || !cause.mayConcernParameters) throw cause;
       const output = await callOnce(request, listener, false);
-      hasJsonMode = false;
+      hasJsonMode[variant] = false;
       return output;
     }
   }

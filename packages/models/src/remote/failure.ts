@@ -8,6 +8,7 @@ type FailureKind =
   | 'connection'
   | 'cut'
   | 'malformed'
+  | 'invalid_output'
   | 'too_large'
   | 'empty'
   | 'exhausted'
@@ -30,12 +31,13 @@ const kinds: Record<FailureKind, KindDefinition> = {
   connection: { isTemporary: true, countsAgainstEndpoint: true, message: 'cannot be reached' },
   cut: { isTemporary: true, countsAgainstEndpoint: true, message: 'ended its answer in the middle' },
   malformed: { isTemporary: true, countsAgainstEndpoint: true, message: 'sent a malformed answer' },
+  invalid_output: { isTemporary: true, countsAgainstEndpoint: false, message: 'could not read what the model wrote' },
   too_large: { isTemporary: false, countsAgainstEndpoint: false, message: 'sent too much' },
   empty: { isTemporary: true, countsAgainstEndpoint: false, message: 'answered without a text' },
   exhausted: { isTemporary: false, countsAgainstEndpoint: false, message: 'used up the length of the answer before its end' },
   denied: { isTemporary: false, countsAgainstEndpoint: true, message: 'denied access to this model' },
   refused: { isTemporary: false, countsAgainstEndpoint: false, message: 'refused the request' },
-  filtered: { isTemporary: false, countsAgainstEndpoint: false, message: 'filtered the answer' },
+  filtered: { isTemporary: false, countsAgainstEndpoint: false, message: 'filtered the request or the answer' },
 };
 
 interface FailureFacts {
@@ -73,6 +75,11 @@ export class ModelFailure extends Error {
   get countsAgainstEndpoint(): boolean {
     return kinds[this.kind].countsAgainstEndpoint;
   }
+
+  /** The provider may know the request without one of its parameters: it names no other cause. */
+  get mayConcernParameters(): boolean {
+    return this.kind === 'refused' && !kindOfCode.has(this.code ?? '');
+  }
 }
 
 interface ErrorResponse {
@@ -81,12 +88,13 @@ interface ErrorResponse {
   readonly body: string;
 }
 
-/** A response that is no answer, by its status. */
+/** A response that is no answer, by its code or its status. */
 export function statusFailure({ status, headers, body }: ErrorResponse, now: number): ModelFailure {
   const data = parse(body);
-  return new ModelFailure(kindOfStatus(status), {
+  const codes = codesIn(data);
+  return new ModelFailure(kindIn(kindOfCode, codes) ?? kindOfStatus(status), {
     status,
-    code: codeIn(data),
+    code: codes[0],
     param: paramIn(data),
     retryAfterMs: retryAfterMs(headers, now),
   });
@@ -112,24 +120,38 @@ export function connectionFailure(cause: unknown, isWithinResponse: boolean): Mo
 export function reportedFailure(error: unknown): ModelFailure {
   const fields = isRecord(error) ? error : {};
   const status = [fields['statusCode'], fields['status'], fields['code']].map(Number).find((one) => one >= 400 && one <= 599);
-  const code = codeIn(error);
-  const param = paramIn(error);
-  if (status !== undefined) return new ModelFailure(kindOfStatus(status), { status, code, param });
-  return new ModelFailure(kindOfCode[code ?? ''] ?? 'server_error', { code, param });
+  const codes = codesIn(error);
+  const ofStatus = status === undefined ? kindIn(kindWithoutStatus, codes) : kindOfStatus(status);
+  const kind = kindIn(kindOfCode, codes) ?? ofStatus ?? 'server_error';
+  return new ModelFailure(kind, { status, code: codes[0], param: paramIn(error) });
 }
 
-const kindOfCode: Readonly<Record<string, FailureKind>> = {
-  invalid_request_error: 'refused',
-  authentication_error: 'denied',
-  permission_error: 'denied',
-  not_found_error: 'denied',
-  billing_error: 'denied',
-  request_too_large: 'refused',
-  timeout_error: 'timeout',
-  rate_limit_error: 'rate_limited',
-  rate_limit_exceeded: 'rate_limited',
-  content_filter: 'filtered',
-};
+type KindsOfCodes = ReadonlyMap<string, FailureKind>;
+
+const kindIn = (kinds: KindsOfCodes, codes: readonly string[]) => codes.map((code) => kinds.get(code)).find((kind) => kind !== undefined);
+
+/** Codes that say more than the status that they come with. */
+const kindOfCode: KindsOfCodes = new Map([
+  ['content_filter', 'filtered'],
+  ['content_policy_violation', 'filtered'],
+  ['context_length_exceeded', 'refused'],
+  ['string_above_max_length', 'refused'],
+  ['tool_use_failed', 'invalid_output'],
+  ['json_validate_failed', 'invalid_output'],
+]);
+
+/** For errors that come without a status. */
+const kindWithoutStatus: KindsOfCodes = new Map([
+  ['invalid_request_error', 'refused'],
+  ['authentication_error', 'denied'],
+  ['permission_error', 'denied'],
+  ['not_found_error', 'denied'],
+  ['billing_error', 'denied'],
+  ['request_too_large', 'refused'],
+  ['timeout_error', 'timeout'],
+  ['rate_limit_error', 'rate_limited'],
+  ['rate_limit_exceeded', 'rate_limited'],
+]);
 
 function kindOfStatus(status: number): FailureKind {
   if (status === 429) return 'rate_limited';
@@ -152,10 +174,10 @@ function systemCode(error: Error): string | undefined {
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : undefined;
 }
 
-/** The provider's code for its failure. Longer texts are ignored, because they may repeat the request. */
-function codeIn(data: unknown): string | undefined {
+/** The provider's code for its failure, and the type. Longer texts are ignored, because they may repeat the request. */
+function codesIn(data: unknown): string[] {
   const { code, type } = errorIn(data);
-  return [code, type].find((word): word is string => typeof word === 'string' && /^[a-z][a-z_]{2,49}$/.test(word));
+  return [code, type].filter((word): word is string => typeof word === 'string' && /^[a-z][a-z_]{2,49}$/.test(word));
 }
 
 /** The path of a field, such as `tools[0].function.name`. Other texts are ignored for the same reason. */

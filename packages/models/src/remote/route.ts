@@ -91,7 +91,7 @@ export function createRoute(tenant: string, endpoints: readonly RemoteEndpoint[]
   };
 }
 
-const filteredMessage = "The model's provider filtered the answer for its content. No credits were charged.";
+const filteredMessage = "The model's provider filtered the request or the answer for its content. No credits were charged.";
 const breakerOpenMessage =
   'The model provider has been failing and gets no calls for some seconds. Try again in a moment. No credits were charged.';
 
