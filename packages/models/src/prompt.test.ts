@@ -2,7 +2,7 @@ import { anyCharacter, checkProperty } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Turn } from './models.ts';
-import { buildPrompt, cleanText, fitHistory, messageTokens, textCleaner } from './prompt.ts';
+import { buildPrompt, cleanText, estimateDataTokens, firstTokens, fitHistory, messageTokens, textCleaner } from './prompt.ts';
 
 const turn = fc.record({
   role: fc.constantFrom('user' as const, 'assistant' as const),
@@ -94,6 +94,21 @@ describe('the prompt', () => {
       }),
     );
   });
+});
+
+test('the beginning of a text has the tokens of its limit at most, whole characters, and no room for the next one', () => {
+  const text = fc.string({ unit: fc.oneof(anyCharacter, fc.constantFrom('7', '|', 'a')), maxLength: 60 });
+  checkProperty(
+    fc.property(text, fc.integer({ min: -5, max: 70 }), (input, tokens) => {
+      const first = firstTokens(input, tokens);
+      expect(input.startsWith(first)).toBe(true);
+      expect(estimateDataTokens(first)).toBeLessThanOrEqual(Math.max(0, tokens));
+      const [next] = input.slice(first.length);
+      if (next !== undefined) expect(estimateDataTokens(first + next)).toBeGreaterThan(tokens);
+      if (input.isWellFormed()) expect(first.isWellFormed()).toBe(true);
+    }),
+  );
+  expect([estimateDataTokens('2024-01-03'), estimateDataTokens('sold'), estimateDataTokens('12 sold')]).toEqual([10, 2, 4]);
 });
 
 const units = fc.array(fc.constantFrom('a', '\0', '\ud83d', '\ude00', 'é', ''), { maxLength: 40 });

@@ -79,7 +79,7 @@ const outputInstructions = (output: Output): string =>
   [formats[output.format], output.charts ? charts : ''].filter((line) => line !== '').join('\n');
 
 /** Tokens that a provider adds to each message for its role. */
-const tokensPerMessage = 4;
+export const tokensPerMessage = 4;
 
 export const messageTokens = (content: string): number => estimateTokens(content) + tokensPerMessage;
 
@@ -143,3 +143,24 @@ export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLen
 
 /** The largest size whose estimate is `tokens`. */
 export const bytesOfTokens = (tokens: number): number => Math.floor(tokens) * bytesPerToken;
+
+/** The number of tokens that a result of a tool has at most: some tokenizers make a token of each digit and punctuation mark. */
+export function estimateDataTokens(text: string): number {
+  let marks = 0;
+  for (let at = 0; at < text.length; at += 1) if (isDigitOrMark(text.charCodeAt(at))) marks += 1;
+  return Math.ceil((Buffer.byteLength(text) + marks * (bytesPerToken - 1)) / bytesPerToken);
+}
+
+/** In ASCII; marks of other scripts have as many bytes as a token. */
+const isDigitOrMark = (code: number): boolean => (code > 32 && code < 65) || (code > 90 && code < 97) || (code > 122 && code < 127);
+
+/** As many of a text's first characters as have at most so many tokens. */
+export function firstTokens(text: string, tokens: number): string {
+  let [room, end] = [bytesOfTokens(tokens), 0];
+  for (const character of text) {
+    room -= isDigitOrMark(character.charCodeAt(0)) ? bytesPerToken : Buffer.byteLength(character);
+    if (room < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}

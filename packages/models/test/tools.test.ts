@@ -250,3 +250,63 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     expect(tokensOf(requests[1])).toBeLessThan(7_000);
   });
 });
+
+describe('where each digit and punctuation mark is a token', () => {
+  const tier = { contextTokens: 8_000, maxOutputTokens: 1_000 };
+  const numbers = '2024-01-03 | 1234.56 | 78.90\n'.repeat(700);
+  const countOf = (text: string) =>
+    text.replace(/[^\d!-/:-@[-`{-~]/g, '').length + Math.ceil(text.replace(/[\d!-/:-@[-`{-~]/g, '').length / 3);
+  /** As the chat template of a model has them, which does not have all of the JSON of a call. */
+  const promptTokens = ({ messages, tools = [] }: ChatRequest) =>
+    messages.reduce(
+      (sum, { content, tool_calls = [] }) => sum + 4 + countOf(String(content ?? '')) + countOf(JSON.stringify(tool_calls.map(calledIn))),
+      countOf(JSON.stringify(tools)),
+    );
+  const calledIn = (call: unknown) => (call as { function: object }).function;
+  const tooLong: ModelReply = { kind: 'raw', status: 400, body: '{"error":{"code":"context_length_exceeded"}}' };
+
+  /** Calls the tool so often, and then answers; a prompt beyond the window is refused. Returns what each call was allowed. */
+  function windowed(rounds: number, report: (counted: number) => number, countOf = promptTokens) {
+    const choices: unknown[] = [];
+    model.follow((request) => {
+      const counted = countOf(request);
+      if (counted > tier.contextTokens - tier.maxOutputTokens) return tooLong;
+      choices.push(request.tool_choice);
+      const isOver = choices.length > rounds || request.tool_choice === 'none';
+      const reported = { usage: usage(report(counted), 10) };
+      return isOver ? { kind: 'text', text: 'It is much.', ...reported } : { kind: 'tools', calls: [query('select 1')], ...reported };
+    });
+    return choices;
+  }
+
+  test.each([
+    ['which the provider counts', (counted: number) => counted],
+    ['which the provider does not count', () => 0],
+  ])('three long results leave room for an answer, %s', async (_, report) => {
+    windowed(3, report);
+    const database = tool('query', () => numbers);
+    expect((await ask(open({ tier }).models, { tools: [database] })).content).toBe('It is much.');
+    expect(database.inputs).toHaveLength(3);
+  });
+
+  test('a prompt of more tokens than its estimate leaves less for results', async () => {
+    const choices = windowed(20, (counted) => counted);
+    const message = '1'.repeat(6_000);
+    const database = tool('query', () => numbers);
+    expect((await ask(open({ tier }).models, { message, tools: [database] })).content).toBe('It is much.');
+    expect(choices).toEqual(['auto', 'none']);
+  });
+
+  test('a prompt of fewer tokens leaves more, and a count that it cannot have is ignored', async () => {
+    const inThrees = ({ messages }: ChatRequest) => estimateTokens(messages.map(({ content }) => content).join(''));
+    const rounds = async (report: (counted: number) => number) => {
+      const choices = windowed(20, report, inThrees);
+      await ask(open({ tier, maxModelCalls: 30 }).models, { tools: [tool('query', () => '1'.repeat(1_500))] });
+      return choices.length - 1;
+    };
+    const uncounted = await rounds(() => 0);
+    expect(await rounds(() => 500_000_000)).toBe(uncounted);
+    expect(await rounds(() => 1)).toBe(uncounted);
+    expect(await rounds((counted) => counted)).toBeGreaterThan(2 * uncounted);
+  });
+});

@@ -1,6 +1,6 @@
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
 import type { TierModels } from '../models-file.ts';
-import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
+import { buildPrompt, bytesOfTokens, estimateDataTokens, estimateTokens, messageTokens, tokensPerMessage } from '../prompt.ts';
 import type { ChatMessage, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
 import { toJsonBlock } from './json-block.ts';
@@ -43,31 +43,51 @@ async function answer(
   const { tier, endpoints, maxModelCalls, conditions } = options;
   const { tools, stream } = request;
   const toolTokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
-  const room = tier.contextTokens - tier.maxOutputTokens - toolTokens;
+  const room = tier.contextTokens - tier.maxOutputTokens - toolTokens - (tools.length > 0 ? messageTokens(answerNow) : 0);
   const prompt = buildPrompt(request, tools.length > 0 ? room * (1 - resultShare) : room);
   const messages: ChatMessage[] = [...prompt.messages];
   const route = createRoute(request.tenant, endpoints, conditions);
   const json = request.output.format === 'json';
   const transcript = json ? createJsonTranscript(stream ? onDelta : () => undefined) : createTranscript({ onDelta, onRestart });
   const listener = { signal, onText: transcript.add, onAttempt: transcript.begin };
-  let promptTokens = prompt.tokens;
+  let size: PromptSize = { estimate: prompt.tokens, most: prompt.tokens };
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   for (let number = 1; ; number += 1) {
-    const mustAnswer = number >= maxModelCalls || promptTokens > room * (1 - minFreeShare);
+    const mustAnswer = number >= maxModelCalls || size.most > room * (1 - minFreeShare);
     const sent = mustAnswer && tools.length > 0 ? demandAnswer(messages) : messages;
     const output = await route.call({ messages: sent, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
-    usage = addUsage(usage, output, promptTokens + toolTokens);
+    usage = addUsage(usage, output, size.estimate + toolTokens);
     transcript.finish(output.text);
     if (output.calls.length === 0 || mustAnswer)
       return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: output.model };
-    promptTokens += messageTokens(output.text + JSON.stringify(output.calls));
+    size = addMessage(correctSize(size, output.inputTokens, toolTokens), output.text + JSON.stringify(output.calls));
     // A request that is larger than the model's context is refused as a whole.
-    const resultTokens = Math.min(room * resultShare, (room - promptTokens) / output.calls.length);
-    const outcome = await runTools(tools, output, { signal, resultBytes: bytesOfTokens(Math.max(0, resultTokens)) });
+    const resultTokens = Math.min(room * resultShare, (room - size.most) / output.calls.length) - tokensPerMessage;
+    const outcome = await runTools(tools, output, { signal, resultTokens });
     messages.push(...outcome.messages);
-    promptTokens += outcome.results.reduce((sum, one) => sum + messageTokens(one), 0);
+    size = outcome.results.reduce(addMessage, size);
   }
+}
+
+/** The tokens of a prompt without its tools. */
+interface PromptSize {
+  /** For the bill of a provider that does not count. */
+  readonly estimate: number;
+  /** The provider's count, and what was added since then at its largest. */
+  readonly most: number;
+}
+
+const addMessage = ({ estimate, most }: PromptSize, content: string): PromptSize => ({
+  estimate: estimate + messageTokens(content),
+  most: most + estimateDataTokens(content) + tokensPerMessage,
+});
+
+/** With the provider's count of the prompt. One of more tokens than bytes, or of less than half of the estimate, counts something else. */
+function correctSize({ estimate, most }: PromptSize, count: unknown, toolTokens: number): PromptSize {
+  const estimated = estimate + toolTokens;
+  const isPossible = typeof count === 'number' && count >= estimated / 2 && count <= bytesOfTokens(estimated);
+  return { estimate, most: isPossible ? Math.max(estimate, count - toolTokens) : most };
 }
 
 const answerNow = 'No more tools can be called. Answer now from what you have, and say what is missing.';

@@ -1,6 +1,6 @@
-import { firstBytes } from '@agent-service/contracts/strings';
 import { abortable } from '@agent-service/work';
 import type { Tool } from '../models.ts';
+import { estimateDataTokens, firstTokens } from '../prompt.ts';
 import type { ChatMessage, ModelOutput, ToolCall } from './chat.ts';
 
 /** Calls of one output, each of which may be a query; models rarely send more. */
@@ -9,7 +9,7 @@ const maxCalls = 16;
 interface RunOptions {
   readonly signal: AbortSignal;
   /** The limit of one result. */
-  readonly resultBytes: number;
+  readonly resultTokens: number;
 }
 
 /** A call, and the text for the model if it cannot be run. */
@@ -26,13 +26,13 @@ interface ToolsOutcome {
 }
 
 /** Runs the calls of one output at the same time. The first that throws ends the others and the answer. */
-export async function runTools(tools: readonly Tool[], output: ModelOutput, { signal, resultBytes }: RunOptions): Promise<ToolsOutcome> {
+export async function runTools(tools: readonly Tool[], output: ModelOutput, { signal, resultTokens }: RunOptions): Promise<ToolsOutcome> {
   const checked = output.calls.map((call, index) => check(tools, call, index));
   const abort = new AbortController();
   const both = AbortSignal.any([signal, abort.signal]);
   try {
     const outputs = await abortable(Promise.all(checked.map((one) => run(one, both))), signal);
-    const results = outputs.map((output) => clip(output, resultBytes));
+    const results = outputs.map((output) => clip(output, resultTokens));
     return { messages: [callsMessage(output, checked), resultsMessage(checked, results)], results };
   } catch (cause) {
     abort.abort(cause);
@@ -81,8 +81,8 @@ const resultsMessage = (checked: readonly CheckedCall[], results: readonly strin
   results: checked.map(({ call, fault }, index) => ({ callId: call.id, content: results[index] ?? '', isError: fault !== '' })),
 });
 
+const cutNote = '\n(The rest was left out because the result is too long. Ask for less.)';
+
 /** Cuts a long text between two characters, with a note. */
-function clip(text: string, bytes: number): string {
-  if (Buffer.byteLength(text) <= bytes) return text;
-  return `${firstBytes(text, bytes)}\n(The rest was left out because the result is too long. Ask for less.)`;
-}
+const clip = (text: string, tokens: number): string =>
+  firstTokens(text, tokens) === text ? text : firstTokens(text, tokens - estimateDataTokens(cutNote)) + cutNote;
