@@ -42,40 +42,46 @@ export async function interpret(
   vocabulary: Vocabulary,
   hasContext: boolean,
 ): Promise<Interpretation> {
-  let previous: Intent | undefined;
+  let before: Before = { previous: undefined, isFirst: earlier.length <= maxTurns, hasContext };
   for (const text of earlier.slice(-maxTurns)) {
     await setImmediate();
-    const turn = interpretTurn(text, vocabulary, previous, hasContext);
-    if (turn.intent && turn.unused.length === 0) previous = turn.intent;
+    const { intent, unused } = interpretTurn(text, vocabulary, before);
+    before = { ...before, isFirst: false, ...(intent && unused.length === 0 && { previous: intent }) };
   }
-  const last = interpretTurn(message, vocabulary, previous, hasContext);
-  // The question before may have been refused.
-  return earlier.length > 0 && !last.continues && refersBack(last.tiles) ? { ...last, intent: undefined } : last;
+  return interpretTurn(message, vocabulary, before);
+}
+
+interface Before {
+  /** The last question that was understood. */
+  readonly previous: Intent | undefined;
+  /** No message is before it, not even one that was refused. */
+  readonly isFirst: boolean;
+  readonly hasContext: boolean;
 }
 
 /** True for a text that is understood without the messages before it, and has an answer. */
 export const isUnderstoodAlone = (text: string, vocabulary: Vocabulary): boolean => {
-  const { intent } = interpretTurn(text, vocabulary, undefined, false);
+  const { intent } = interpretTurn(text, vocabulary, { previous: undefined, isFirst: true, hasContext: false });
   return intent !== undefined && mixedCurrencies(currenciesBeside(intent, vocabulary)) === undefined;
 };
 
-function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
+function interpretTurn(text: string, vocabulary: Vocabulary, before: Before): Interpretation {
   const { schema, index } = vocabulary;
+  const { previous } = before;
   const words = wordsOf(text.slice(0, maxLength));
   const tiles = tilesOf(words.slice(0, maxWords), vocabulary, previous?.span?.period);
   if (text.length > maxLength || words.length > maxWords) return { ...uninterpreted, tiles, isTooLong: true };
   const alone = bestOf(
     candidatesOf(tiles, vocabulary)
       .slice(0, maxCandidates)
-      .map((candidate) => assemble(candidate, tiles, vocabulary, hasContext)),
+      .map((candidate) => assemble(candidate, tiles, vocabulary, before.hasContext)),
   );
   const together = previous && continuesPrevious(tiles) ? continueIntent(previous, tiles, schema, index) : undefined;
   const isTogether = together?.intent !== undefined && together.unused.length === 0;
   const attempt = isTogether ? together : alone;
-  // `what about France?` is no question of its own.
-  const isFragment = !isTogether && (tiles[0]?.tags.some((tag) => /^(continue|and|only)$/.test(tag)) || (previous && refersBack(tiles)));
   const isJudgement = tiles[0] !== undefined && asksYesOrNo(tiles[0]) && attempt?.isMentioned === false;
-  const isWhole = !isFragment && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
+  const isWhole =
+    (isTogether || !isFragment(tiles, alone, before)) && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
   return {
     tiles,
     intent: isWhole ? attempt.intent : undefined,
@@ -88,13 +94,30 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
   };
 }
 
+const verbs = /^(is|are|was|were|do|does|did|has|have|had|can)$/;
+
 const uninterpreted = { intent: undefined, unused: [], partly: undefined, foretells: false, continues: false, why: false } as const;
+
+/** `what about France?` is no question of its own, nor are `by country?` and `in Germany?`, which name no rows. */
+function isFragment(tiles: readonly Tile[], alone: Attempt | undefined, { isFirst }: Before): boolean {
+  const begins = (tags: RegExp) => tiles[0]?.tags.some((tag) => tags.test(tag)) === true;
+  if (begins(/^(continue|and|only)$/) || (!isFirst && refersBack(tiles))) return true;
+  const namesRows = alone?.isMentioned !== false || alone.intent?.quantity !== undefined || tiles.some(({ days }) => days.length > 0);
+  return !namesRows && !asks(tiles) && (!isFirst || begins(/^(by|without)$/));
+}
+
+/** `how many are discontinued`, `list what is pending`; `show by country` says no more than `by country`. */
+function asks(tiles: readonly Tile[]): boolean {
+  const has = (words: RegExp) => tiles.some((tile) => words.test(tile.words[0]?.lower ?? ''));
+  const hasTag = (name: RegExp) => tiles.some(({ tags }) => tags.some((tag) => name.test(tag)));
+  return hasTag(/^(count|howMuch|which|who|when)$/) || has(verbs) || (has(/^(list|show|give|find)$/) && !hasTag(/^by$/));
+}
 
 /** `how many appointments do they have`, `how many orders was that`, `from which suppliers`: the words need the question before. */
 function refersBack(tiles: readonly Tile[]): boolean {
   const phrases = tiles.map(({ words }) => words.map(({ lower }) => lower).join(' '));
   const isPart = /^(from|with|by|of|at|for|than|in) (which|what|how many)\b/.test(phrases.join(' '));
-  const hasVerb = phrases.some((words) => /^(is|are|was|were|do|does|did|has|have|had|can)$/.test(words));
+  const hasVerb = phrases.some((words) => verbs.test(words));
   return (
     (isPart && !hasVerb) ||
     /^(that|those|these|this|it)$/.test(phrases.at(-1) ?? '') ||
