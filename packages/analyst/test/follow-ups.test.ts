@@ -37,3 +37,43 @@ test.each<[question: string, sql: string]>([
 ])('a question of its own stands after any other: %s', async (question, sql) => {
   expect(tableOf(await company.ask(question, { earlier: ['Hello', 'What is our stock value?'] }))).toEqual(await company.rows(sql));
 });
+
+test.each<[question: string, earlier: string]>([
+  ['what is their total?', 'Who are our top 5 customers by revenue?'],
+  ['how much is that in total?', 'Who are our top 5 customers by revenue?'],
+  ['how many of them are in Germany?', 'Who are our top 5 customers by revenue?'],
+  ['total amount of these?', 'the 5 largest invoices'],
+  ['what was their total value', 'the 10 largest orders'],
+  ['and the average?', 'top 5 orders by total'],
+  ['how many of them are shipped?', 'latest 20 orders'],
+  ['how many of them', 'Which suppliers do we spend the most with?'],
+  ['what is their total?', 'Customers with more than 10 orders'],
+])('a figure of some rows or groups is not that of all: %s', async (question, earlier) => {
+  expect(await company.ask(question, { earlier: [earlier] })).toContain('I understand questions such as');
+});
+
+test.each<[question: string, earlier: string]>([
+  ['how many of them?', 'Revenue by country'],
+  ['how many of them are in Germany?', 'Number of orders by customer'],
+])('what is counted of groups is theirs or that of their rows: %s', async (question, earlier) => {
+  expect(await company.ask(question, { earlier: [earlier] })).toContain('I understand questions such as');
+});
+
+test.each<[question: string, earlier: string, sql: string]>([
+  ['what is their total?', 'List overdue invoices', "select sum(amount) from invoices where status = 'overdue'"],
+  ['how many of them are in Germany?', 'How many customers by segment?', "select count(*) from customers where country = 'Germany'"],
+  [
+    'how many of them are in Germany?',
+    'How many customers ordered in 2025?',
+    `select count(distinct customer_id) from orders o join customers c on c.id = customer_id
+     where country = 'Germany' and extract(year from order_date) = 2025`,
+  ],
+  [
+    'how many of them are in Germany?',
+    'Customers with more than 10 orders',
+    `select count(*) from (select customer_id from orders o join customers c on c.id = customer_id where country = 'Germany'
+     group by 1 having count(*) > 10) x`,
+  ],
+])('a figure of all rows or groups of the question before: %s', async (question, earlier, sql) => {
+  expect(tableOf(await company.ask(question, { earlier: [earlier] }))).toEqual(await company.rows(sql));
+});

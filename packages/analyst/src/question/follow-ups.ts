@@ -48,7 +48,7 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   // `who are they?` asks for more than the same figure.
   const unused = changes ? pass.unused() : tiles;
   const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
-  if (!spans || spans.foretells || isUnclear(pass, previous, placed, groups)) return { ...attempt, intent: undefined };
+  if (!spans || spans.foretells || isUnclear(pass, previous, placed, groups, figure)) return { ...attempt, intent: undefined };
   const keys = new Set(placed.map(({ condition }) => condition.key));
   const isNew = pass.tiles.some(({ period }) => period !== undefined);
   const remaining = previous.conditions.filter(({ key }) => !keys.has(key));
@@ -74,17 +74,37 @@ const keepsGroups = (pass: Pass, previous: Intent, figure: Partial<Intent> | und
 const averages = ({ operation }: Intent): boolean => operation === 'avg' || operation === 'median';
 
 /**
- * True for limits of groups, which are none of rows; averages of figures for groups; averages by groups, which have two meanings; and
- * another status than one that stands with a term of business, such as overdue.
+ * True for a figure of some of the rows or groups; limits of groups, which are none of rows; numbers and averages of figures for groups;
+ * averages by groups, which have two meanings; and another status than one that stands with a term of business, such as overdue.
  */
-function isUnclear(pass: Pass, previous: Intent, placed: readonly Placed[], groups: readonly Dimension[]): boolean {
+function isUnclear(
+  pass: Pass,
+  previous: Intent,
+  placed: readonly Placed[],
+  groups: readonly Dimension[],
+  figure: Partial<Intent> | undefined,
+): boolean {
+  if (figure && isOfSome(previous, figure)) return true;
   const isGrouped = previous.shape === 'figure' && previous.dimensions.length > 0;
   const isLimit = placed.some(({ at }) => (['over', 'under', 'atLeast', 'atMost'] as const).some((tag) => pass.has(at, tag)));
   const isAverage = pass.mentions('average', 'median');
   const replaces = placed.some(({ condition }) => previous.conditions.some(({ key }) => key === condition.key));
   const hasTerm = previous.quantity === undefined && previous.conditions.some(({ key }) => key.startsWith('term '));
-  return (isGrouped && (isLimit || (isAverage && !averages(previous)))) || (isAverage && groups.length > 0) || (replaces && hasTerm);
+  const isCount = figure?.operation === 'count' && figure.ofGroups === undefined && countsGroups(pass, previous);
+  return (
+    (isGrouped && (isLimit || isCount || (isAverage && !averages(previous)))) || (isAverage && groups.length > 0) || (replaces && hasTerm)
+  );
 }
+
+/** The question before shows the first rows or groups, or those within a limit. */
+const isOfSome = ({ limited, having }: Intent, { ofGroups }: Partial<Intent>): boolean =>
+  limited || (having !== undefined && ofGroups === undefined);
+
+const namesRows = ({ tiles, base }: Pass): boolean => tiles.some(({ tables }) => tables.includes(base));
+
+/** `how many of them` after revenue by country, or orders by customer: the groups, or their rows. */
+const countsGroups = (pass: Pass, { base, quantity, dimensions }: Intent): boolean =>
+  !namesRows(pass) && (quantity !== undefined || dimensions.some((one) => one.kind === 'column' && one.table !== base.name));
 
 function orderAfter(
   pass: Pass,
