@@ -70,6 +70,11 @@ test.each<[question: string, earlier: string, sql: string]>([
   ],
   [
     'how many of them are in Germany?',
+    'How many customers have overdue invoices?',
+    `select count(distinct customer_id) from invoices i join customers c on c.id = customer_id where i.status = 'overdue' and country = 'Germany'`,
+  ],
+  [
+    'how many of them are in Germany?',
     'Customers with more than 10 orders',
     `select count(*) from (select customer_id from orders o join customers c on c.id = customer_id where country = 'Germany'
      group by 1 having count(*) > 10) x`,

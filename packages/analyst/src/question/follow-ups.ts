@@ -156,10 +156,14 @@ function figureOf(pass: Pass, previous: Intent): Partial<Intent> | undefined {
   }
   if (counts.length === 0) return undefined;
   pass.use(...counts);
-  const { shape, dimensions, having, operation, quantity } = previous;
+  return countOf(pass, previous);
+}
+
+/** The groups that fit a limit, what the question before counts once each, or the rows. */
+function countOf(pass: Pass, { shape, dimensions, having, operation, quantity, distinct }: Intent): Partial<Intent> {
   return shape === 'figure' && dimensions.length === 1 && having
     ? { ...alone, operation, quantity, having, ofGroups: 'count' }
-    : { ...alone, operation: 'count', quantity: undefined };
+    : { ...alone, operation: 'count', quantity: undefined, distinct: namesRows(pass) ? undefined : distinct };
 }
 
 /** The quantity that is named, that of the previous question, or the one that its rows are about. */
