@@ -82,3 +82,27 @@ test.each<[question: string, earlier: string, sql: string]>([
 ])('a figure of all rows or groups of the question before: %s', async (question, earlier, sql) => {
   expect(tableOf(await company.ask(question, { earlier: [earlier] }))).toEqual(await company.rows(sql));
 });
+
+test.each<[question: string, earlier: string]>([
+  ['by country?', 'Customers with more than 10 orders'],
+  ['and by month?', 'Customers with revenue over 80000'],
+  ['by country?', 'How many customers have more than 10 orders?'],
+  ['by country?', 'Average revenue per customer'],
+  ['by month?', 'Compare revenue this year with last year'],
+  ['and by quarter?', 'Compare orders this month with last month'],
+])('a limit, an average or a comparison of groups is not that of others: %s', async (question, earlier) => {
+  const answer = await company.ask(question, { earlier: [earlier] });
+  expect(answer).toContain('I understand questions such as');
+  expect(tableOf(answer)).toEqual([]);
+});
+
+test.each<[question: string, earlier: string, group: string, order: string]>([
+  ['and by month?', 'Who are our top 5 customers by revenue?', "to_char(order_date, 'YYYY-MM')", '1'],
+  ['by quarter', 'Which country has the highest revenue?', `to_char(order_date, 'YYYY-"Q"Q')`, '1'],
+  ['by segment', 'Which customer has the highest revenue?', 'segment', '2 desc'],
+  ['top 3 by month', 'Who are our top 5 customers by revenue?', "to_char(order_date, 'YYYY-MM')", '2 desc limit 3'],
+])('as many groups are shown as the follow-up asks for: %s', async (question, earlier, group, order) => {
+  const answer = await company.ask(question, { earlier: [earlier] });
+  const sql = `select ${group}, sum(total) from orders join customers c on c.id = customer_id where orders.status <> 'cancelled' group by 1 order by ${order}`;
+  expect(tableOf(answer)).toEqual(await company.rows(sql));
+});

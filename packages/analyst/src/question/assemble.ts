@@ -116,7 +116,7 @@ const textOf = (words: Tile['words']): string => words.map(({ lower }) => lower)
 const grainOf = (dimensions: readonly Dimension[]) => dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
 
 interface Surroundings {
-  readonly spans: Pick<Intent, 'day' | 'versus'>;
+  readonly spans: Pick<Intent, 'day'>;
   readonly hasTime: boolean;
   readonly related: Intent['conditions'];
   readonly order: ReturnType<typeof orderOf>;
@@ -135,7 +135,7 @@ function countsOthers(
   const isRelated = related.length > 0;
   if (isRelated && order?.byDay === false && shape === 'figure') return true;
   const isOfEntries = spans.day !== undefined && isEntry(spans.day.column) && (quantity !== undefined || operation === 'count');
-  return hasTime && (isRelated || isOfEntries || spans.versus !== undefined);
+  return hasTime && (isRelated || isOfEntries);
 }
 
 const isOtherFigure = (
@@ -164,10 +164,11 @@ const isLimitedSum = (
   !pass.mentions('sum', 'howMuch', 'worth', 'percent', 'growth', 'compare') &&
   placed.some(({ condition }) => condition.key === `${base.name}.${quantity?.column}`);
 
-/** A list shows no groups, the number of groups is one of a single criterion, and rows cannot be both active, as a term of business says, and left. */
-export const isConsistent = ({ shape, dimensions, conditions, ofGroups, share, having, operation, quantity }: Intent): boolean =>
+/** A list shows no groups, no month is in two years that are compared, the number of groups is one of a single criterion, and rows cannot be both active, as a term of business says, and left. */
+export const isConsistent = ({ shape, dimensions, conditions, ofGroups, share, having, operation, quantity, versus }: Intent): boolean =>
   // Groups that a limit leaves out are a part of all, and averages of groups add up to nothing.
   !(share && (having || ofGroups || quantity?.per || !/^(sum|count)$/.test(operation))) &&
+  !(versus && grainOf(dimensions) !== undefined) &&
   // There is no average of seven weekdays.
   !(ofGroups === 'avg' && grainOf(dimensions) === 'weekday') &&
   dimensions.length <= (shape === 'list' ? 0 : ofGroups ? 1 : dimensions.length) &&

@@ -10,7 +10,7 @@ import type { Schema } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
 import { type Attempt, columnsOf, isConsistent, rowConditions } from './assemble.ts';
 import { groupsOf } from './groups.ts';
-import { listOrder, type Order, orderOf } from './order.ts';
+import { limitOf, listOrder, type Order, orderOf } from './order.ts';
 import { spansOf } from './spans.ts';
 import { trendOf } from './subject.ts';
 
@@ -60,7 +60,7 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
     span: spans.span,
     day: spans.day ?? previous.day,
     versus: isNew ? spans.versus : previous.versus,
-    ...orderAfter(pass, previous, order, hasTime),
+    ...orderAfter(pass, previous, order, { hasTime, isRegrouped: groups.length > 0 }),
     assumed: pass.assumed,
   };
   const isSorted = !order || intent.shape !== 'list' || intent.orderBy !== undefined;
@@ -74,7 +74,7 @@ const keepsGroups = (pass: Pass, previous: Intent, figure: Partial<Intent> | und
 const averages = ({ operation }: Intent): boolean => operation === 'avg' || operation === 'median';
 
 /**
- * True for a figure of some of the rows or groups; limits of groups, which are none of rows; numbers and averages of figures for groups;
+ * True for a figure of some of the rows or groups; limits and figures of groups that others replace; limits of groups, which are none of rows; numbers and averages of figures for groups;
  * averages by groups, which have two meanings; and another status than one that stands with a term of business, such as overdue.
  */
 function isUnclear(
@@ -84,7 +84,8 @@ function isUnclear(
   groups: readonly Dimension[],
   figure: Partial<Intent> | undefined,
 ): boolean {
-  if (figure && isOfSome(previous, figure)) return true;
+  const isOfOtherGroups = groups.length > 0 && (previous.having !== undefined || previous.ofGroups !== undefined);
+  if (isOfOtherGroups || (figure && isOfSome(previous, figure))) return true;
   const isGrouped = previous.shape === 'figure' && previous.dimensions.length > 0;
   const isLimit = placed.some(({ at }) => (['over', 'under', 'atLeast', 'atMost'] as const).some((tag) => pass.has(at, tag)));
   const isAverage = pass.mentions('average', 'median');
@@ -110,12 +111,14 @@ function orderAfter(
   pass: Pass,
   previous: Intent,
   order: Order | undefined,
-  hasTime: boolean,
+  { hasTime, isRegrouped }: { readonly hasTime: boolean; readonly isRegrouped: boolean },
 ): Pick<Intent, 'order' | 'orderBy'> & Partial<Intent> {
   const before = previous.order === 'time' ? 'most' : previous.order;
   return {
     order: order?.order ?? (hasTime ? 'time' : before),
     orderBy: order && previous.shape === 'list' ? listOrder(pass, previous, order) : previous.orderBy,
+    // The first five customers have more than five months.
+    ...(isRegrouped && !order && limitOf(undefined, false, hasTime, 'figure')),
     ...(order?.number !== undefined && { limit: order.number, limited: true }),
   };
 }

@@ -126,7 +126,13 @@ const isSingular = (pass: Pass, base: Table) =>
 
 const manyRows = 20;
 
-function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, shape: Intent['shape']): Pick<Intent, 'limit' | 'limited'> {
+/** How many rows or groups are shown. */
+export function limitOf(
+  order: Order | undefined,
+  isSingle: boolean,
+  time: boolean,
+  shape: Intent['shape'],
+): Pick<Intent, 'limit' | 'limited'> {
   if (order?.number !== undefined) return { limit: order.number, limited: true };
   if (order) return { limit: isSingle || time ? 1 : 5, limited: true };
   return { limit: shape === 'list' ? manyRows : time ? 100 : 50, limited: false };
