@@ -111,3 +111,24 @@ test.each([
 ])('no rows, or parts of them, are not asked for: %s', async (question, earlier) => {
   expect(await company.ask(question, { earlier })).toContain('I could not place');
 });
+
+test.each([
+  ['what percentage of customers in Germany have orders', '100.0'],
+  ['what share of Spanish customers ordered in 2026', '50.0'],
+  ['what percentage of customers in Spain have no orders', '50.0'],
+  ['what percentage of the customers who ordered in 2026 are from Germany', '33.3'],
+  ['what percentage of customers are from Spain', '50.0'],
+  ['what percentage of orders come from Germany', '40.0'],
+  ['share of German revenue', '50.0'],
+])('the rows that a percentage is of are those before its verb: %s', async (question, percent) => {
+  expect(tableOf(await company.ask(question))).toEqual([[percent]]);
+});
+
+test.each([
+  'share of Spanish customers with orders',
+  'what percentage of customers with orders from Spain',
+  'what percentage of customers have shipped orders',
+  'what percentage of products have shipped orders',
+])('a percentage with another whole than the rows that it counts is asked back about: %s', async (question) => {
+  expect(await company.ask(question)).toContain('I understand questions such as');
+});

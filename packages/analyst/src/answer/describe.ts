@@ -14,7 +14,14 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
   const parts = [
     subject ? `each of the ${toWords(subject)} once by ${toWords(base.name)}` : toWords(base.name),
     ...conditions.map(({ label }) => label),
-    ...(rate ? [`of them those with ${rate.map(({ label }) => label).join(' and ')}`] : []),
+    ...(rate
+      ? [
+          `of them those ${rate
+            .map(({ label }) => label)
+            .join(' and ')
+            .replace(/^(?!with(out)? )/, 'with ')}`,
+        ]
+      : []),
     ...(span ? [`${`${toWords(span.column)} ${spanLabel(span.period)}`.replace(/ (on|at) on /, ' on ')}${inBrackets(days)}${beside}`] : []),
     ...(having ? [`only groups ${'operator' in having ? comparisonLabel(having) : 'beyond their limit'}`] : []),
     ...(shape === 'list' && orderBy && limited ? [`${orderBy.descending ? 'highest' : 'lowest'} ${orderBy.label} first`] : []),

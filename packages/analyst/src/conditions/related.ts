@@ -6,10 +6,11 @@ import { beginDate } from '../schema/roles.ts';
 import { columnName, pathTo, type Table } from '../schema/schema.ts';
 import { type Period, periodSql, spanLabel } from '../words/grains.ts';
 import { toWords } from '../words/words.ts';
+import type { Placed } from './conditions.ts';
 import { remainingSql } from './deleted.ts';
 
 /** Tables whose rows refer to these: customers without orders, products that were never sold. */
-export function relatedOf(pass: Pass): Condition[] {
+export function relatedOf(pass: Pass): Placed[] {
   const concerned = [...pass.tiles.entries()].flatMap(([at, tile]) => (pass.isUsed(at) ? [] : childOf(pass, tile, at)));
   const [first] = concerned;
   if (!first || concerned.some(({ child }) => child !== first.child)) return [];
@@ -23,7 +24,7 @@ export function relatedOf(pass: Pass): Condition[] {
   if (!condition) return [];
   const anything = pass.tiles.flatMap(({ words }, at) => (nots.length > 0 && /^any(thing)?$/.test(words[0]?.lower ?? '') ? [at] : []));
   pass.use(...concerned.map(({ at }) => at), ...nots, ...periods.map(({ at }) => at), ...anything);
-  return [condition];
+  return [{ at: first.at, condition }];
 }
 
 /** The table below the base that a word names. Ordered things may be in orders of customers and in those to suppliers: then none. */

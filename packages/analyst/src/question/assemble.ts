@@ -52,16 +52,16 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
   const hasTime = grainOf(dimensions) !== undefined;
   const spans = spansOf(pass, hasTime, undefined);
   if (!spans || countsOthers(candidate, figure, { spans, hasTime, related, order })) return failedAttempt(pass);
-  const criteria = criteriaOf(pass, candidate, placed, dimensions);
+  const criteria = criteriaOf(pass, candidate, { placed, related }, dimensions);
   useRest(pass, candidate, order, dimensions, placed);
   const past = pastConditions(candidate, order, spans.span?.period.ahead === true);
-  const rows = placed.filter((one) => !criteria.rate?.includes(one));
+  const rows = [...placed, ...related].filter((one) => !criteria.rate?.includes(one));
   const intent: Intent = {
     ...figure,
     shape: shapeOf(figure, spans),
     base: candidate.base,
     dimensions: [...dimensions, ...criteria.compared],
-    conditions: [...candidate.conditions, ...rows.map(({ condition }) => condition), ...related, ...past],
+    conditions: [...candidate.conditions, ...rows.map(({ condition }) => condition), ...past],
     span: spans.span && { ...spans.span, period: inWhole(spans.span.period, grainOf(dimensions)) },
     day: spans.day,
     versus: spans.versus,
@@ -118,7 +118,7 @@ const grainOf = (dimensions: readonly Dimension[]) => dimensions.flatMap((one) =
 interface Surroundings {
   readonly spans: Pick<Intent, 'day'>;
   readonly hasTime: boolean;
-  readonly related: Intent['conditions'];
+  readonly related: readonly conditions.Placed[];
   readonly order: ReturnType<typeof orderOf>;
 }
 

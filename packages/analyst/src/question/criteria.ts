@@ -15,11 +15,18 @@ interface Criteria {
   readonly compared: readonly Dimension[];
 }
 
+interface Conditions {
+  readonly placed: readonly Placed[];
+  /** Those about the rows of other tables. */
+  readonly related: readonly Placed[];
+}
+
 /** The limits that the figures of the groups must fit, and the figures beside them. */
-export function criteriaOf(pass: Pass, candidate: Candidate, placed: readonly Placed[], dimensions: readonly Dimension[]): Criteria {
+export function criteriaOf(pass: Pass, candidate: Candidate, conditions: Conditions, dimensions: readonly Dimension[]): Criteria {
+  const { placed } = conditions;
   const having =
     dimensions.length === 0 ? undefined : (numberOfGroups(pass, candidate, dimensions) ?? limitOfGroups(pass, candidate, dimensions));
-  const rate = rateOf(pass, placed, candidate, dimensions);
+  const rate = rateOf(pass, conditions, candidate, dimensions);
   const share = rate === undefined && dimensions.length > 0 && shareOf(pass, placed);
   return { having, rate, share, compared: comparedValues(pass, placed) };
 }
@@ -62,26 +69,42 @@ function limitOfGroups(pass: Pass, { quantity }: Candidate, [dimension]: readonl
 const includesNone = ({ operator, number, to }: Comparison) =>
   (to === undefined && operator.startsWith('<')) || (operator === '>' ? number < 0 : number <= 0);
 
-/** `what percentage of orders is cancelled`: the condition that comes last. */
-function rateOf(
-  pass: Pass,
-  placed: readonly Placed[],
-  { quantity, conditions }: Candidate,
-  dimensions: readonly Dimension[],
-): Placed[] | undefined {
+/** `what percentage of orders is cancelled`, `of customers in Germany have orders`: the condition that comes last. */
+function rateOf(pass: Pass, { placed, related }: Conditions, candidate: Candidate, dimensions: readonly Dimension[]): Placed[] | undefined {
   const stated = pass.find('percent', 'rate');
   if (stated.length === 0) return undefined;
-  if (quantity?.per) {
+  if (candidate.quantity?.per) {
     // A margin in percent, and not the share of one.
     pass.use(...stated.filter((at) => !/^(share|proportion|fraction)$/.test(pass.tiles[at]?.words[0]?.stem ?? '')));
     return undefined;
   }
   const isOneGroup = new Set(placed.map(({ at }) => at)).size === 1;
   // All of what is overdue is unpaid.
-  const isGiven = placed.every(({ condition }) => conditions.some(({ key }) => key === condition.key));
-  if (dimensions.length > 0 || !isOneGroup || isGiven) return undefined;
-  pass.use(...stated);
-  return [...placed];
+  const isGiven = placed.every(({ condition }) => candidate.conditions.some(({ key }) => key === condition.key));
+  if (dimensions.length > 0 || !isOneGroup || isGiven || !isOfCounted(pass, candidate)) return undefined;
+  const last = related.length === 0 ? placed : lastOf(pass, placed, related);
+  if (last) pass.use(...stated);
+  return last && [...last];
+}
+
+/** `what percentage of customers have overdue invoices` is not one of invoices. */
+function isOfCounted(pass: Pass, { base, tiles, subject }: Candidate): boolean {
+  const isNoun = (at: number) => (pass.tiles[at]?.tables.length ?? 0) > 0 || tiles.includes(at);
+  const of = pass.tiles.findIndex(({ tags }) => tags.includes('percent'));
+  const first = [...pass.tiles.keys()].find((at) => of >= 0 && at > of && isNoun(at));
+  for (let at = first ?? -1; isNoun(at); at += 1)
+    if (pass.tiles[at]?.tables.includes(base) || (tiles.includes(at) && subject === undefined)) return true;
+  return first === undefined;
+}
+
+const verb = /^(is|are|was|were|has|have|had|come|comes|came|do|does|did)$|ed$/;
+
+/** The conditions behind the verb; `customers with orders from Spain` are some of two wholes. */
+function lastOf(pass: Pass, placed: readonly Placed[], related: readonly Placed[]): readonly Placed[] | undefined {
+  const [one, other] = [placed, related].map(([first]) => first?.at ?? 0) as [number, number];
+  const between = pass.tiles.slice(Math.min(one, other) + 1, Math.max(one, other) + 1);
+  const isSaid = between.some(({ words }) => verb.test(words[0]?.lower ?? '')) && between.every(({ tags }) => !tags.includes('who'));
+  return isSaid ? (one > other ? placed : related) : undefined;
 }
 
 /** `share of cancelled orders by channel` has two meanings: of all cancelled ones, or of those of the channel. */
