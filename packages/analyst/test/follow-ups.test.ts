@@ -106,3 +106,23 @@ test.each<[question: string, earlier: string, group: string, order: string]>([
   const sql = `select ${group}, sum(total) from orders join customers c on c.id = customer_id where orders.status <> 'cancelled' group by 1 order by ${order}`;
   expect(tableOf(answer)).toEqual(await company.rows(sql));
 });
+
+const percentage = (part: string, whole = 'true') =>
+  `select round(100.0 * count(*) filter (where ${part}) / count(*), 1) from orders where ${whole}`;
+
+test.each<[question: string, sql: string]>([
+  ['and delivered?', percentage("status = 'delivered'")],
+  ['what about delivered web orders?', percentage("status = 'delivered'", "channel = 'web'")],
+  ['only web', percentage("status = 'cancelled'", "channel = 'web'")],
+])('another value of the same column is another part of a percentage: %s', async (question, sql) => {
+  const answer = await company.ask(question, { earlier: ['What percentage of orders is cancelled?'] });
+  expect(tableOf(answer)).toEqual(await company.rows(sql));
+});
+
+test.each(['only delivered', 'without delivered', 'how many of them?'])(
+  'of a percentage, these may be the part or the whole: %s',
+  async (question) => {
+    const answer = await company.ask(question, { earlier: ['What percentage of orders is cancelled?'] });
+    expect(answer).toContain('I understand questions such as');
+  },
+);

@@ -37,8 +37,9 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   const pass = new Pass(tiles, previous.base, schema, index);
   const order = orderOf(pass);
   const groups = [...groupsOf(pass), ...(trendOf(pass) ?? [])];
-  const preferred = [...columnsOf(groups.length > 0 ? groups : previous.dimensions), ...previous.conditions.map(({ key }) => key)];
-  const placed = rowConditions(pass, preferred);
+  const limits = [...previous.conditions, ...(previous.rate ?? [])].map(({ key }) => key);
+  const placed = rowConditions(pass, [...columnsOf(groups.length > 0 ? groups : previous.dimensions), ...limits]);
+  const parts = partsOf(previous, placed);
   const figure = figureOf(pass, previous);
   const dimensions = groups.length > 0 ? groups : keepsGroups(pass, previous, figure) ? previous.dimensions : [];
   const hasTime = dimensions.some(({ kind }) => kind === 'time');
@@ -48,15 +49,13 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   // `who are they?` asks for more than the same figure.
   const unused = changes ? pass.unused() : tiles;
   const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
-  if (!spans || spans.foretells || isUnclear(pass, previous, placed, groups, figure)) return { ...attempt, intent: undefined };
-  const keys = new Set(placed.map(({ condition }) => condition.key));
+  if (!spans || spans.foretells || isUnclear(pass, previous, { placed, parts, groups, figure })) return { ...attempt, intent: undefined };
   const isNew = pass.tiles.some(({ period }) => period !== undefined);
-  const remaining = previous.conditions.filter(({ key }) => !keys.has(key));
   const intent: Intent = {
     ...previous,
     ...figure,
     dimensions,
-    conditions: [...remaining, ...placed.map(({ condition }) => condition)],
+    ...conditionsAfter(previous, placed, parts),
     span: spans.span,
     day: spans.day ?? previous.day,
     versus: isNew ? spans.versus : previous.versus,
@@ -73,19 +72,40 @@ const keepsGroups = (pass: Pass, previous: Intent, figure: Partial<Intent> | und
 
 const averages = ({ operation }: Intent): boolean => operation === 'avg' || operation === 'median';
 
-/**
- * True for a figure of some of the rows or groups; limits and figures of groups that others replace; limits of groups, which are none of rows; numbers and averages of figures for groups;
- * averages by groups, which have two meanings; and another status than one that stands with a term of business, such as overdue.
- */
-function isUnclear(
-  pass: Pass,
+/** `and delivered?` after the percentage of orders that are cancelled: another value of that column. */
+function partsOf({ rate = [] }: Intent, placed: readonly Placed[]): readonly Placed[] {
+  const replaced = placed.filter(({ condition }) => rate.some(({ key }) => key === condition.key));
+  return placed.filter(({ at }) => replaced.some((one) => one.at === at));
+}
+
+/** New conditions replace those of the same columns. */
+function conditionsAfter(
   previous: Intent,
   placed: readonly Placed[],
-  groups: readonly Dimension[],
-  figure: Partial<Intent> | undefined,
-): boolean {
+  parts: readonly Placed[],
+): Partial<Intent> & Pick<Intent, 'conditions'> {
+  const rows = placed.filter((one) => !parts.includes(one)).map(({ condition }) => condition);
+  const remaining = previous.conditions.filter(({ key }) => !rows.some((one) => one.key === key));
+  return { conditions: [...remaining, ...rows], ...(parts.length > 0 && { rate: parts.map(({ condition }) => condition) }) };
+}
+
+interface Changes {
+  readonly placed: readonly Placed[];
+  /** Those that are the part of a percentage. */
+  readonly parts: readonly Placed[];
+  readonly groups: readonly Dimension[];
+  readonly figure: Partial<Intent> | undefined;
+}
+
+/**
+ * True for a figure of some of the rows or groups; limits and figures of groups that others replace; limits of groups, which are none of
+ * rows; numbers and averages of figures for groups; averages by groups, which have two meanings; values that may be the part or the whole of
+ * a percentage; and another status than one that stands with a term of business, such as overdue.
+ */
+function isUnclear(pass: Pass, previous: Intent, { placed, parts, groups, figure }: Changes): boolean {
   const isOfOtherGroups = groups.length > 0 && (previous.having !== undefined || previous.ofGroups !== undefined);
-  if (isOfOtherGroups || (figure && isOfSome(previous, figure))) return true;
+  const isOfEither = parts.length > 0 && pass.mentions('only', 'not', 'without');
+  if (isOfOtherGroups || isOfEither || (figure && isOfSome(previous, figure))) return true;
   const isGrouped = previous.shape === 'figure' && previous.dimensions.length > 0;
   const isLimit = placed.some(({ at }) => (['over', 'under', 'atLeast', 'atMost'] as const).some((tag) => pass.has(at, tag)));
   const isAverage = pass.mentions('average', 'median');
@@ -97,9 +117,9 @@ function isUnclear(
   );
 }
 
-/** The question before shows the first rows or groups, or those within a limit. */
-const isOfSome = ({ limited, having }: Intent, { ofGroups }: Partial<Intent>): boolean =>
-  limited || (having !== undefined && ofGroups === undefined);
+/** The question before shows the first rows or groups, those within a limit, or the part of a whole. */
+const isOfSome = ({ limited, rate, having }: Intent, { ofGroups }: Partial<Intent>): boolean =>
+  limited || rate !== undefined || (having !== undefined && ofGroups === undefined);
 
 const namesRows = ({ tiles, base }: Pass): boolean => tiles.some(({ tables }) => tables.includes(base));
 
