@@ -8,7 +8,7 @@ import { pluralOf, toWords } from '../words/words.ts';
 
 /** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
 export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
-  const { base, conditions, span, having, orderBy, distinct, versus, rate, shape, limited } = intent;
+  const { base, conditions, span, day, dimensions, having, orderBy, distinct, versus, rate, shape, limited } = intent;
   const subject = distinct ? base.foreignKeys.find(({ column }) => column === distinct.column)?.table : undefined;
   const beside = versus ? ` against ${versus.label}${inBrackets(daysBefore)}` : '';
   const parts = [
@@ -23,6 +23,7 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
         ]
       : []),
     ...(span ? [`${`${toWords(span.column)} ${spanLabel(span.period)}`.replace(/ (on|at) on /, ' on ')}${inBrackets(days)}${beside}`] : []),
+    ...(!span && day && dimensions.some(({ kind }) => kind === 'time') ? [`by ${toWords(day.column)}`] : []),
     ...(having ? [`only groups ${'operator' in having ? comparisonLabel(having) : 'beyond their limit'}`] : []),
     ...(shape === 'list' && orderBy && limited ? [`${orderBy.descending ? 'highest' : 'lowest'} ${orderBy.label} first`] : []),
   ];

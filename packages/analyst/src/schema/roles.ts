@@ -49,11 +49,16 @@ export const isPeople = ({ name, columns }: Table): boolean =>
   /^(customers|employees|doctors|patients|suppliers|users|people)$/.test(name) ||
   columns.some((column) => /^(full_name|first_name|last_name|(contact_)?email|date_of_birth|birth_?date)$/.test(column.name));
 
+/** The name of what happens to a row later, and of what may happen to it again. */
+const later =
+  /^(last|latest|next|until|updat\w*|modif\w+|chang\w+|cancell?\w*|void\w*|reject\w*|confirm\w*|approv\w+|verif\w+|churn\w*|expir\w+|archiv\w+|deactivat\w+|suspend\w*|terminat\w+)$/;
+
 /** The day on which such a row begins. */
 export function beginDate(table: Table): Column | undefined {
   const days = datesOf(table).filter((column) => column !== deletionColumn(table));
   const begins = days.filter((column) => !hasStem(column, due) && !hasStem(column, ends) && !hasStem(column, birth));
-  return begins.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? begins[0] ?? days[0];
+  const firsts = begins.filter((column) => !hasStem(column, later));
+  return firsts.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? firsts[0] ?? begins[0] ?? days[0];
 }
 
 /** True for days that are set down before they come. */

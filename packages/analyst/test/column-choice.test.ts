@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+
+let company: Demonstration;
+beforeAll(async () => {
+  company = await companyOf(`
+    create table customers (id int primary key, name text, country text, confirmed_at timestamptz, created_at timestamptz);
+    insert into customers values (1, 'Alder', 'Sweden', '2026-03-01', '2025-01-10'), (2, 'Birch', 'Norway', null, '2025-02-10');
+    create table orders (id int primary key, customer_id int references customers, status text, canceled_at date, total numeric, placed_on date);
+    insert into orders values (1, 1, 'shipped', null, 10, '2025-04-01'), (2, 2, 'shipped', null, 20, '2025-05-01'), (3, 2, 'canceled', '2025-06-02', 40, '2025-05-02');
+    create table tickets (id int primary key, subject text, last_reply_at date, updated_at date, created_at date, closed_at date);
+    insert into tickets values (1, 'A', '2026-01-01', '2026-01-02', '2025-07-01', null);
+  `);
+});
+afterAll(() => company?.stop());
+
+test.each([
+  [
+    'revenue by month',
+    'orders, without canceled orders, by placed on',
+    [
+      ['2025-04', '10'],
+      ['2025-05', '20'],
+    ],
+  ],
+  ['tickets by month', 'tickets, by created at', [['2025-07', '1']]],
+  [
+    'customers by month',
+    'customers, by created at',
+    [
+      ['2025-01', '1'],
+      ['2025-02', '1'],
+    ],
+  ],
+  ['tickets created in 2025 by month', 'tickets, created at in 2025 (2025-01-01 to 2025-12-31)', [['2025-07', '1']]],
+])('rows are of the day on which they began, and the answer says which that is: %s', async (question, counted, rows) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain(`Counted: ${counted}.`);
+  expect(tableOf(answer)).toEqual(rows);
+});
