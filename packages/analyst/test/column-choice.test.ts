@@ -10,6 +10,8 @@ beforeAll(async () => {
     insert into orders values (1, 1, 'shipped', null, 10, '2025-04-01'), (2, 2, 'shipped', null, 20, '2025-05-01'), (3, 2, 'canceled', '2025-06-02', 40, '2025-05-02');
     create table tickets (id int primary key, subject text, last_reply_at date, updated_at date, created_at date, closed_at date);
     insert into tickets values (1, 'A', '2026-01-01', '2026-01-02', '2025-07-01', null);
+    create table invoices (id int primary key, customer_id int references customers, issued_on date, amount_eur numeric, amount_usd numeric);
+    insert into invoices values (1, 1, '2025-04-01', 900, 1050), (2, 2, '2025-05-01', 2000, 2300), (3, 2, '2025-05-01', 10, 12);
   `);
 });
 afterAll(() => company?.stop());
@@ -38,3 +40,30 @@ test.each([
   expect(answer).toContain(`Counted: ${counted}.`);
   expect(tableOf(answer)).toEqual(rows);
 });
+
+test.each([
+  ['total amount of invoices in USD', [['$3,362']]],
+  ['total amount usd', [['$3,362']]],
+  ['total amount in dollars', [['$3,362']]],
+  ['how many invoices over 1000 USD', [['2']]],
+  ['how many invoices with an amount over 1000 USD', [['2']]],
+  ['total amount of invoices over 1000 USD', [['$3,350']]],
+  ['how many invoices over 1000 EUR', [['1']]],
+  [
+    'average amount of invoices in USD by customer',
+    [
+      ['Birch', '$1,156.00'],
+      ['Alder', '$1,050.00'],
+    ],
+  ],
+  ['total amount of invoices in EUR', [['€2,910']]],
+])('an amount is that of the currency that was said: %s', async (question, rows) => {
+  expect(tableOf(await company.ask(question))).toEqual(rows);
+});
+
+test.each(['top 3 invoices in USD', 'how many invoices in USD', 'total amount of invoices in GBP', 'invoices over 1000 GBP'])(
+  'a currency in which no amount of the question is has no answer: %s',
+  async (question) => {
+    expect(await company.ask(question)).toContain('could not place');
+  },
+);

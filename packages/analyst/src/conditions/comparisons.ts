@@ -2,7 +2,19 @@ import type { Comparison } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
-import { beginDate, daysColumn, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
+import {
+  beginDate,
+  currencyAtEnd,
+  currencyOfWord,
+  daysColumn,
+  dueDate,
+  endDate,
+  isMoney,
+  mainNumber,
+  numbersOf,
+  quantityColumn,
+} from '../schema/roles.ts';
+import type { Column, Table } from '../schema/schema.ts';
 import { toWords } from '../words/words.ts';
 import type { Placed } from './conditions.ts';
 
@@ -72,7 +84,9 @@ export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
     const days = daysCompared(pass, stated);
     if (days) return [days];
     if (isDurationOfState(pass, stated)) return [];
-    const numberAt = (at: number) => pass.columnAt(at, ({ column }) => column.kind === 'number');
+    const code = currencyAfter(pass, stated);
+    const isOther = (name: string) => code !== undefined && (currencyAtEnd(name) ?? code) !== code;
+    const numberAt = (at: number) => pass.columnAt(at, ({ column }) => column.kind === 'number' && !isOther(column.name));
     const named = [pass.beside(stated.end, 1), pass.beside(stated.at, -1)].find((at) => numberAt(at) !== undefined);
     const target = named === undefined ? mainOf(pass, stated) : numberAt(named);
     // `which months had fines above 300` is not about each fine.
@@ -88,14 +102,26 @@ export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
 const isDurationOfState = (pass: Pass, { at }: StatedComparison): boolean =>
   pass.tiles[at - 1]?.words.at(-1)?.lower === 'for' && (pass.tiles[at - 2]?.values.length ?? 0) > 0;
 
+/** `over 1000 USD` */
+const currencyAfter = (pass: Pass, { end }: StatedComparison): string | undefined =>
+  currencyOfWord(pass.tiles[pass.beside(end, 1)]?.words[0]?.stem);
+
+/** The amount of the same name in the currency that is said, where the table has one in each. */
+function inCurrency({ columns }: Table, column: Column | undefined, code: string | undefined): Column | undefined {
+  const own = currencyAtEnd(column?.name ?? '');
+  if (own === undefined || code === undefined || own === code) return column;
+  return columns.find(({ name }) => name === column?.name.replace(/[a-z]+$/i, code));
+}
+
 /** Numbers up to here are spelled out, and count things. */
 const maxSpelledOut = 12;
 
 /** The amount that the rows are about, unless the number counts something else: 5 times, 20 orders, 30 days. */
-function mainOf(pass: Pass, { at, end, comparison }: StatedComparison): ColumnMeaning | undefined {
+function mainOf(pass: Pass, stated: StatedComparison): ColumnMeaning | undefined {
+  const { at, end, comparison } = stated;
   const next = pass.beside(end, 1);
   const [unit, noun, before] = [next, pass.beside(next, 1), pass.beside(at, -1)].map((one) => pass.tiles[one]);
-  const main = mainNumber(pass.base);
+  const main = inCurrency(pass.base, mainNumber(pass.base), currencyAfter(pass, stated));
   // `stock under 10` is not about the price, and `at least one overdue invoice` counts invoices.
   const isOther = before?.columns.some(({ column }) => column.kind === 'number') || before?.concepts.some((one) => one.unit !== undefined);
   const isCount = comparison.number <= maxSpelledOut && unit !== undefined && unit.values.length > 0 && (noun?.tables.length ?? 0) > 0;

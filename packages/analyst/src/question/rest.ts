@@ -3,7 +3,7 @@ import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
-import { isPeople } from '../schema/roles.ts';
+import { currencyAtEnd, currencyOfWord, isPeople } from '../schema/roles.ts';
 import { pathTo, type Table, tableOf } from '../schema/schema.ts';
 import type { Order } from './order.ts';
 import { canBeWho } from './subject.ts';
@@ -21,7 +21,7 @@ export function useRest(
       !pass.isUsed(at) &&
       ((repeatsData(pass, at, candidate, dimensions) && !isOneOfMany(pass, at, candidate)) ||
         repeatsUnit(tile, candidate) ||
-        repeatsCurrency(pass, tile) ||
+        repeatsCurrency(pass, at, candidate, placed) ||
         isGrammar(pass, at, candidate, dimensions))
     )
       pass.use(at);
@@ -64,15 +64,15 @@ function joinsConditions(pass: Pass, joint: number, placed: readonly Placed[]): 
   return isBefore && isNext;
 }
 
-const currencies = new Map(
-  Object.entries({ euro: 'eur', eur: 'eur', dollar: 'usd', usd: 'usd', pound: 'gbp', gbp: 'gbp', franc: 'chf', chf: 'chf' }),
-);
-
-/** `20 euros`, where a column of amounts says its currency. */
-const repeatsCurrency = (pass: Pass, { words }: Tile): boolean => {
-  const code = currencies.get(words[0]?.stem ?? '');
-  return code !== undefined && pass.base.columns.some(({ name }) => name.endsWith(`_${code}`));
-};
+/** `20 euros`, where the amounts in use say their currency in their names; without such amounts, those of the rows. */
+function repeatsCurrency(pass: Pass, at: number, { base, quantity }: Candidate, placed: readonly Placed[]): boolean {
+  const code = currencyOfWord(pass.tiles[at]?.words[0]?.stem);
+  const measured = [quantity?.value, quantity?.per].flatMap((one) => one?.sql((_, column) => `.${column} `).match(/(?<=\.)\S+/g) ?? []);
+  const compared = placed.map(({ condition }) => condition.key.replace(/^.*\./, ''));
+  const inUse = [...measured, ...compared].flatMap((name) => currencyAtEnd(name) ?? []);
+  const known = inUse.length > 0 ? inUse : base.columns.flatMap(({ name }) => currencyAtEnd(name) ?? []);
+  return code !== undefined && known.length > 0 && known.every((one) => one === code);
+}
 
 /** `worth` of money, `units` of pieces, `different` customers that are counted once. */
 const repeatsUnit = ({ tags, words }: Tile, { quantity, subject }: Candidate): boolean =>

@@ -183,7 +183,21 @@ const columnSynonyms = new Map(
 
 const currency = /^(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cents?)$/;
 
-/** The names of a column, each as its stems; a currency at its end is not said. */
+const currencyWords = new Map(
+  Object.entries({ euro: 'eur', eur: 'eur', dollar: 'usd', usd: 'usd', pound: 'gbp', gbp: 'gbp', franc: 'chf', chf: 'chf' }),
+);
+
+/** The currency that a word names, as columns end in it. */
+export const currencyOfWord = (stem: string | undefined): string | undefined => currencyWords.get(stem ?? '');
+
+/** The currency in which the name of a column ends. */
+export const currencyAtEnd = (name: string): string | undefined => {
+  const [, ...stems] = stemsOfName(name);
+  const last = stems.at(-1) ?? '';
+  return currency.test(last) ? last : undefined;
+};
+
+/** The names of a column, each as its stems; a currency at its end need not be said. */
 export function namesOfColumn({ name, kind }: Column): (readonly string[])[] {
   const all = stemsOfName(name);
   const isEnding = all.length > 1 && (currency.test(all.at(-1) as string) || (kind === 'date' && /^(on|at)$/.test(all.at(-1) as string)));
@@ -193,7 +207,8 @@ export function namesOfColumn({ name, kind }: Column): (readonly string[])[] {
       ? [stems.slice(-1)]
       : [];
   const synonyms = (columnSynonyms.get(stems.join('_')) ?? columnSynonyms.get(name) ?? '').split('|').filter(Boolean);
-  return [stems, ...short, ...synonyms.map((phrase) => phrase.split(' ').map(stemOf))];
+  const whole = isEnding && kind === 'number' ? [all] : [];
+  return [stems, ...short, ...whole, ...synonyms.map((phrase) => phrase.split(' ').map(stemOf))];
 }
 
 const verbForm = /(ed|ing|ment|ments|ion|ions|ipt|ipts|en|al)$/;
