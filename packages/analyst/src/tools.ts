@@ -142,7 +142,12 @@ function readColumn(written: string, rest: string): Column | undefined {
   const type = (/, stored as ([^,\n]+)/.exec(facts)?.[1] ?? own).trim();
   // Types with a list of labels are the organization's own.
   const kind = facts.includes(", one of '") ? 'text' : kindOf(type);
-  return { name, kind, ...(kind === 'date' && /^timestamp/i.test(type) && { hasTime: true as const }) };
+  return {
+    name,
+    kind,
+    ...(kind === 'date' && /^timestamp/i.test(type) && { hasTime: true as const }),
+    ...(/, never empty(,|$)/m.test(facts) && { isNeverEmpty: true as const }),
+  };
 }
 
 const namesRows = 'primary key ';

@@ -149,3 +149,13 @@ test('an average per month says that a month that is not over may be in it', asy
   expect(bounded).not.toContain('not over');
   expect(await company.ask('average invoiced amount per year this year')).toContain('The last year is not over');
 });
+
+test.each([
+  ['how many loans have members', '2', 'loans, with members'],
+  ['how many loans with members', '2', 'loans, with members'],
+  ['how many loans without a member', '3', 'loans, without members'],
+])('rows that refer to none are not those that have one: %s', async (question, figure, counted) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain(`Counted: ${counted}.`);
+  expect(tableOf(answer)).toEqual([[figure]]);
+});

@@ -66,7 +66,7 @@ test('tables of one name in two schemas have qualified names, and keys refer to 
     ['orders', 'orders', undefined],
   ]);
   expect(schema[0]?.columns).toEqual([
-    { name: 'id', kind: 'number' },
+    { name: 'id', kind: 'number', isNeverEmpty: true },
     { name: 'name', kind: 'text' },
   ]);
   expect(schema[2]?.foreignKeys).toEqual([{ column: 'customer_id', table: 'old.customers', references: 'id' }]);

@@ -3,7 +3,7 @@ import type { Pass } from '../meaning/pass.ts';
 import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts';
 import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
-import { beginDate, endDate, isLabel, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
+import { beginDate, endDate, isLabel, labelColumn, mainNumber, numbersOf, quantityColumn, statusColumn } from '../schema/roles.ts';
 import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { toWords } from '../words/words.ts';
@@ -305,10 +305,17 @@ export function nowConditions(pass: Pass, placed: readonly Placed[]): Placed[] {
   const [at] = pass.find('now');
   const lasting = pass.tiles.flatMap(({ tables, days }) => [...tables, ...days.map(({ table }) => table)]).filter(endDate);
   if (at === undefined || lasting.some((table) => table !== pass.base)) return [];
-  pass.use(at);
   const end = lasting.length > 0 ? endDate(pass.base) : undefined;
   const isState = placed.some(({ condition }) => condition.tables.includes(pass.base.name));
+  if (!end && !isState && limitsNoun(pass, at)) return [];
+  pass.use(at);
   return end && !isState ? done(pass, { table: pass.base, column: end }, false).map((condition) => ({ at, condition })) : [];
+}
+
+/** `current customers` are not all of them; stock is always that of the present. */
+function limitsNoun(pass: Pass, at: number): boolean {
+  const { tables = [], concepts: named = [] } = pass.tiles[at + 1] ?? {};
+  return tables.includes(pass.base) && named.length === 0 && !quantityColumn(pass.base);
 }
 
 /** `still have to be shipped` */
@@ -337,28 +344,6 @@ export function partConditions(pass: Pass): Placed[] {
       },
     },
   ];
-}
-
-/** `no insurer`: the key is empty. */
-export function missingConditions(pass: Pass): Placed[] {
-  return pass.find('without', 'not').flatMap((at) => {
-    const next = pass.beside(at, 1);
-    const keys = pass.tiles[next]?.tables.map((table) => pass.base.foreignKeys.filter((one) => one.table === table.name)) ?? [];
-    const [key, ...more] = keys.find(({ length }) => length > 0) ?? [];
-    if (!key || more.length > 0 || pass.isUsed(next)) return [];
-    pass.use(at, next);
-    return [
-      {
-        at,
-        condition: {
-          key: `${pass.base.name}.${key.column}`,
-          label: `without ${toWords(key.table)}`,
-          tables: [pass.base.name],
-          sql: (of) => `${of(pass.base.name, key.column)} is null`,
-        },
-      },
-    ];
-  });
 }
 
 /** `cancellation rate`, `no-show rate`: the value of a column with few values that the word before `rate` is a form of. */

@@ -3,7 +3,7 @@ import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
 import type { ColumnSql, Condition } from '../schema/expression.ts';
 import { beginDate } from '../schema/roles.ts';
-import { columnName, pathTo, type Table } from '../schema/schema.ts';
+import { columnName, columnOf, type ForeignKey, pathTo, type Table } from '../schema/schema.ts';
 import { type Period, periodSql, spanLabel } from '../words/grains.ts';
 import { toWords } from '../words/words.ts';
 import type { Placed } from './conditions.ts';
@@ -68,3 +68,39 @@ function relatedCondition(child: Table, base: Table, isThere: boolean, within: W
     sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of)})`,
   };
 }
+
+/** `patients without an insurer`, `patients who have insurers`: the key is empty, or it is not. */
+export function keyConditions(pass: Pass): Placed[] {
+  const missing = pass.find('without', 'not').flatMap((at) => {
+    const next = pass.beside(at, 1);
+    const key = pass.isUsed(next) ? undefined : keyAt(pass, next);
+    if (key) pass.use(at, next);
+    return key ? [keyCondition(pass.base, at, key, false)] : [];
+  });
+  const present = pass.tiles.flatMap((_, at) => {
+    const before = /^(an?|any)$/.test(wordAt(pass, at - 1)) ? at - 2 : at - 1;
+    const key = pass.isUsed(at) || !/^(with|have|has)$/.test(wordAt(pass, before)) ? undefined : keyAt(pass, at);
+    const mayBeEmpty = key && !columnOf(pass.base, key.column)?.isNeverEmpty;
+    return mayBeEmpty ? [keyCondition(pass.base, at, key, true)] : [];
+  });
+  return [...missing, ...present];
+}
+
+const wordAt = (pass: Pass, at: number): string => pass.tiles[at]?.words.at(-1)?.lower ?? '';
+
+/** The only key of the base that leads to a table which is named there. */
+function keyAt({ tiles, base }: Pass, at: number): ForeignKey | undefined {
+  const keys = tiles[at]?.tables.map((table) => base.foreignKeys.filter((one) => one.table === table.name)) ?? [];
+  const [key, ...more] = keys.find(({ length }) => length > 0) ?? [];
+  return more.length > 0 ? undefined : key;
+}
+
+const keyCondition = ({ name }: Table, at: number, { table, column }: ForeignKey, isThere: boolean): Placed => ({
+  at,
+  condition: {
+    key: `${name}.${column}`,
+    label: `${isThere ? 'with' : 'without'} ${toWords(table)}`,
+    tables: [name],
+    sql: (of) => `${of(name, column)} is ${isThere ? 'not ' : ''}null`,
+  },
+});

@@ -31,9 +31,9 @@ export class Pass {
     for (const at of positions) this.#used.add(at);
   }
 
-  /** Leaves a word without a use for good: it contradicts another word. */
-  refuse(at: number): void {
-    this.#refused.add(at);
+  /** Leaves words without a use for good: they contradict others. */
+  refuse(...positions: readonly number[]): void {
+    for (const at of positions) this.#refused.add(at);
   }
 
   isUsed = (at: number): boolean => this.#used.has(at);

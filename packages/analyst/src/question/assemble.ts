@@ -2,7 +2,7 @@ import { columnConditions, comparisonsOf, numberConditions } from '../conditions
 import * as conditions from '../conditions/conditions.ts';
 import { withoutDeleted } from '../conditions/deleted.ts';
 import { lateConditions } from '../conditions/late.ts';
-import { relatedOf } from '../conditions/related.ts';
+import { keyConditions, relatedOf } from '../conditions/related.ts';
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension, Intent } from '../meaning/intent.ts';
 import { Pass } from '../meaning/pass.ts';
@@ -212,7 +212,7 @@ function conditionsOf(pass: Pass, candidate: Candidate, dimensions: readonly Dim
     ...conditions.partConditions(pass),
     ...conditions.rateConditions(pass),
     ...conditions.termConditions(pass),
-    ...conditions.missingConditions(pass),
+    ...keyConditions(pass),
     ...conditions.flagConditions(pass),
     ...conditions.doneConditions(pass, (at) => at === day),
     ...conditions.valueConditions(pass, {

@@ -6,7 +6,7 @@ import type { ColumnMeaning } from '../meaning/tiles.ts';
 import { lasts } from '../schema/concepts.ts';
 import { beginDate, datesOf, dueDate, endDate, isPlanned } from '../schema/roles.ts';
 import { withComing } from '../words/calendar.ts';
-import type { Period } from '../words/grains.ts';
+import { directions, type Period } from '../words/grains.ts';
 import { lastToTheSameDay, previousOf, today } from '../words/periods.ts';
 import { stemsOfName } from '../words/words.ts';
 
@@ -118,6 +118,7 @@ export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefine
   const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
   const days = daysSaid(pass, hasTime, stated);
   if (!days) return undefined;
+  pass.refuse(...stated.flatMap(({ period, at }) => limitsBefore(pass, period, at)));
   const { named } = days;
   const day = named.length === 0 && inherited ? dayOfSpan(inherited) : days.day;
   const isFuture = pass.find('future');
@@ -127,6 +128,15 @@ export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefine
   if (foretells || !day) return { span: foretells ? undefined : inherited, versus: undefined, day, foretells };
   const isClear = periods.length === 0 || named.length > 0 || !isOfOtherDay(pass, stated, day, inherited);
   return isClear ? withDay(pass, pairOf(pass, day, periods, { hasTime, inherited }), day, inherited) : undefined;
+}
+
+/** `through March`, `as of March`, `late March`: other days than those of the span. */
+function limitsBefore({ tiles }: Pass, period: Period, at: number): number[] {
+  const wordAt = (position: number) => tiles[position]?.words.at(-1)?.lower ?? '';
+  const before = wordAt(at - 1) === 'the' ? at - 2 : at - 1;
+  const isMonth = period.grain === 'month' && !directions.has(tiles[at]?.words[0]?.lower ?? '');
+  if (wordAt(before) === 'through' || (isMonth && /^(late|early)$/.test(wordAt(before)))) return [before];
+  return wordAt(before) === 'of' && wordAt(before - 1) === 'as' ? [before - 1, before] : [];
 }
 
 /** A month without a year is the last one, or of what is planned ahead one that comes soon. */

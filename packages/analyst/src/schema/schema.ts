@@ -8,6 +8,7 @@ export interface Column {
   readonly kind: ColumnKind;
   /** A day with a time. */
   readonly hasTime?: true;
+  readonly isNeverEmpty?: true;
 }
 
 export interface ForeignKey {

@@ -193,23 +193,32 @@ const beforeYear = new Set(['in', 'of', 'for', 'during', 'year', 'and', 'with', 
 const endsRange = (words: readonly Word[], at: number) =>
   ['between', 'from'].includes(words[at - 3]?.lower ?? '') && numberOf(words[at - 2]?.lower) !== undefined;
 
-/** since 2026-01-01, before 3 March, on March 3rd, since last Monday, after two weeks ago; between January and March, from 2020 to 2022 */
+/** since 2026-01-01, before 3 March, on March 3rd, since last Monday, after two weeks ago, from March on; between January and March, from 2020 to 2022 */
 function boundedAt(words: readonly Word[], at: number): Named | undefined {
   const word = words[at]?.lower ?? '';
   if (!/^(since|after|before|until|on|from|between)$/.test(word)) return undefined;
   const from = words[at + 1]?.lower === 'the' ? at + 2 : at + 1;
   const first = boundAt(words, from, word);
   const range = /^(from|between)$/.test(word) ? rangeAt(words, at, from) : undefined;
-  const isDate = first?.grain === 'day' && /^\d.*(?<! ago)$/.test(first.label);
-  // `orders from 3 March` may be those of that day.
-  const isBound = /^(since|after|before)$/.test(word) || (isDate && !(word === 'from' && first.part));
-  if (range || !first || !isBound) return range;
-  const length = from - at + first.length;
+  const onward = first ? onwardAt(words, at, from + first.length) : 0;
+  if (range || !first || !(onward > 0 || isBound(word, first))) return range;
+  const length = from - at + first.length + onward;
   if (word === 'on') return { ...first, length };
   const [bound, isEnd] = [bounds.get(word) ?? word, /^(until|before)$/.test(word)];
   const common = { label: `${bound} ${first.label}`, length, ...(first.isBare && { isBare: first.isBare }) };
   if (isEnd) return { ...common, from: undefined, to: first.from };
   return { ...common, from: bound === 'after' ? first.to : first.from, to: undefined, ahead: first.ahead === true };
+}
+
+/** `orders from 3 March` may be those of that day. */
+const isBound = (word: string, { grain, label, part }: NamedSpan): boolean =>
+  /^(since|after|before)$/.test(word) || (grain === 'day' && /^\d.*(?<! ago)$/.test(label) && !(word === 'from' && part));
+
+/** The words after `from March on`, and not `from March on the web`. */
+function onwardAt(words: readonly Word[], from: number, at: number): number {
+  if (words[from]?.lower !== 'from') return 0;
+  const [word, next = ''] = [words[at]?.lower ?? '', words[at + 1]?.lower];
+  return /^onwards?$/.test(word) || (word === 'on' && /^(by|per|in|for)?$/.test(next)) ? 1 : 0;
 }
 
 const bounds = new Map([
@@ -236,7 +245,7 @@ function rangeAt(words: readonly Word[], at: number, from: number): Named | unde
   const named = endAt(words, from);
   const joint = from + (named?.length ?? 1);
   const to = words[joint + 1]?.lower === 'the' ? joint + 2 : joint + 1;
-  const isJoined = words[joint]?.lower === (words[at]?.lower === 'from' ? 'to' : 'and');
+  const isJoined = (words[at]?.lower === 'from' ? /^(to|through)$/ : /^and$/).test(words[joint]?.lower ?? '');
   const last = isJoined ? endAt(words, to) : undefined;
   // `between 3 and 10 March`: the month of the second day is also that of the first one.
   const first = named ?? (last?.part && partOfYear([words[from] as Word, ...words.slice(to + 1)], 0, true));
