@@ -18,6 +18,9 @@ beforeAll(async () => {
     create table bills (id int primary key, number text, amount numeric, amount_paid numeric, status text, billed_on date);
     insert into bills values (1, 'B1', 100, 40, 'Open', current_date), (2, 'B2', 60, 60, 'Paid', current_date), (3, 'B3', 7, null, 'Open', current_date), (4, 'B4', 5, null, 'Paid', current_date);
     create table employees (id int primary key, name text, status text, salary numeric, hired_on date);
+    create table tickets (id int primary key, state text);
+    insert into tickets select i, case when i % 2 = 0 then 'open' else 'in_review' end from generate_series(1, 20000) i;
+    insert into tickets values (20001, 'Open'), (20002, 'IN REVIEW'), (20003, null);
     insert into employees values (1, 'A', 'Active', 10, '2020-01-01'), (2, 'B', 'ACTIVE', 20, '2020-01-01'), (3, 'C', 'Inactive', 30, '2020-01-01');
   `);
 });
@@ -36,6 +39,15 @@ test.each([
       .at(-1)
       ?.at(-1),
   ).toBe(expected);
+});
+
+test.each([
+  ['how many open tickets', '10001'],
+  ['how many tickets are in review', '10001'],
+  ['how many tickets are not open', '10002'],
+  ['how many tickets are open or in review', '20002'],
+])('a value counts in spellings that the sample does not have: %s', async (question, expected) => {
+  expect(tableOf(await company.ask(question))).toEqual([[expected]]);
 });
 
 test('the answer names the spellings that it counts', async () => {

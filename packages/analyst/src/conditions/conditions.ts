@@ -124,7 +124,7 @@ function valueCondition(values: readonly Value[], excluded: boolean, index: Valu
     key: `${table}.${column}`,
     label: `${toWords(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
     tables: [table],
-    sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], excluded),
+    sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], { excluded, isWhole: index.hasAllOf(table) }),
   };
 }
 
@@ -249,7 +249,7 @@ export function notCalledOff(pass: Pass, table: Table): Condition[] {
       key: `called off ${table.name}`,
       label: `without ${values.join(' and ')} ones`,
       tables: [table.name],
-      sql: (of) => valueTest(of(table.name, status.name), values, true),
+      sql: (of) => valueTest(of(table.name, status.name), values, { excluded: true, isWhole: pass.index.hasAllOf(table.name) }),
     },
   ];
 }

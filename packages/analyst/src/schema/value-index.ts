@@ -159,9 +159,19 @@ export async function valueIndexOf(source: string | undefined, schema: Schema, d
   }
 }
 
-/** A condition on values of one column; several are alternatives. */
-export const valueTest = (column: string, values: readonly string[], excluded: boolean): string => {
-  const list = values.map((value) => literal(value)).join(', ');
-  if (excluded) return `(${column} is null or ${column}::text not in (${list}))`;
-  return values.length === 1 ? `${column}::text = ${list}` : `${column}::text in (${list})`;
-};
+/**
+ * A condition on values of one column; several are alternatives. Where the sample lacks rows, they may have further spellings, which only a
+ * look at every row finds; else an index of the column serves.
+ */
+export function valueTest(
+  column: string,
+  values: readonly string[],
+  { excluded, isWhole }: { excluded: boolean; isWhole: boolean },
+): string {
+  const listOf = (texts: readonly string[]) => texts.map(literal).join(', ');
+  const spellings = values.map(keyOf).flatMap((key) => [key, key.replaceAll(/\bcanceled\b/g, 'cancelled')]);
+  const exact = values.length === 1 ? `${column}::text = ${listOf(values)}` : `${column}::text in (${listOf(values)})`;
+  const anySpelling = `${exact} or lower(trim(replace(${column}::text, '_', ' '))) in (${listOf([...new Set(spellings)])})`;
+  if (!excluded) return isWhole ? exact : `(${anySpelling})`;
+  return `(${column} is null or ${isWhole ? `${column}::text not in (${listOf(values)})` : `not (${anySpelling})`})`;
+}
