@@ -72,10 +72,10 @@ const talk =
 async function analyse(question: Question, data: Data): Promise<Reply> {
   const read = await data.tables();
   if ('error' in read) return unreadable(read);
-  const schema = withKeysByName(read.schema);
-  if (schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
-  const index = await valueIndexOf(question.source, schema, data);
+  if (read.schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
+  const index = await valueIndexOf(question.source, read.schema, data);
   if ('error' in index) return unreadable(index);
+  const schema = withKeysByName(read.schema, index.namesOneRow);
   const vocabulary = vocabularyOf(schema, index);
   const { message } = question;
   const hasContext = (question.context ?? '') !== '';

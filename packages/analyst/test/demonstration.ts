@@ -33,12 +33,16 @@ export async function demonstration(): Promise<Demonstration> {
   return open(database, url, Object.keys(tables));
 }
 
-/** A company with the tables that these statements make, and an agent that is meant to read further ones. */
-export async function companyOf(statements: string, further: readonly string[] = []): Promise<Demonstration> {
+/** A company with the tables that these statements make, each as the scope has it, and an agent that is meant to read further ones. */
+export async function companyOf(
+  statements: string,
+  further: readonly string[] = [],
+  inScope = (name: string): string => name,
+): Promise<Demonstration> {
   const database = await testDatabase();
   await oneOff(database.url, statements);
   const names = await oneOff(database.url, "select table_name from information_schema.tables where table_schema = 'public' order by 1");
-  return open(database, database.url, [...names.map(([name]) => name as string), ...further]);
+  return open(database, database.url, [...names.map(([name]) => inScope(name as string)), ...further]);
 }
 
 function open(database: TestDatabase, url: string, scope: readonly string[]): Demonstration {

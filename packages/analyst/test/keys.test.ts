@@ -159,3 +159,33 @@ test.each([
   expect(answer).toContain(`Counted: ${counted}.`);
   expect(tableOf(answer)).toEqual([[figure]]);
 });
+
+test('a column leads by its name to a table whose key is not known only where its ids differ', async () => {
+  const versions = `id int, valid_from date, name text, primary key (id, valid_from)`;
+  const other = await companyOf(
+    `
+    create table customers (${versions});
+    insert into customers values (1, '2025-01-01', 'Alder'), (1, '2026-01-01', 'Alder'), (2, '2026-01-01', 'Birch');
+    create table orders (id int primary key, customer_id int, customer_from date, total numeric, order_date date,
+      foreign key (customer_id, customer_from) references customers);
+    insert into orders values (1, 1, '2026-01-01', 10, current_date), (2, 2, '2026-01-01', 5, current_date);
+    create table branches (id int, name text);
+    insert into branches values (1, 'Oslo'), (2, 'Bergen');
+    create table offices (id int, name text);
+    insert into offices values (1, 'Alta'), (1, 'Alta'), (2, 'Vardo');
+    create view desks as select id, name from branches;
+    create table visits (id int primary key, branch_id int, office_id int, desk_id int);
+    insert into visits values (1, 1, 1, 2), (2, 1, 1, 2);
+  `,
+    [],
+    (name) => ({ customers: 'customers(id, name)', orders: 'orders(id, customer_id, total, order_date)' })[name] ?? name,
+  );
+  try {
+    expect(await other.ask('revenue by customer')).toContain('I understand questions such as');
+    expect(await other.ask('how many visits by office')).toContain('I understand questions such as');
+    expect(tableOf(await other.ask('how many visits by branch'))).toEqual([['Oslo', '2']]);
+    expect(tableOf(await other.ask('how many visits by desk'))).toEqual([['Bergen', '2']]);
+  } finally {
+    await other.stop();
+  }
+});

@@ -33,6 +33,7 @@ test('a question that names many days of many tables has few meanings', () => {
     find: () => [],
     valuesOf: () => [],
     hasAllOf: () => true,
+    namesOneRow: () => true,
     fewOf: () => [],
     spellingsOf: () => [],
     size: 0,

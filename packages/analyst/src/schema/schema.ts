@@ -65,14 +65,15 @@ function lookupsOf(schema: Schema): Lookups {
   return created;
 }
 
-/** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope, and no key of several columns says otherwise. */
-export function withKeysByName(schema: Schema): Schema {
-  // The first of several tables with the same words in their names is the one that is kept.
-  const byStems = new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
+/**
+ * Adds keys by name: `customer_id` refers to `customers.id` where both are in scope, and no key of several columns says otherwise;
+ * `namesOneRow` says whether the ids of a table without a known primary key differ.
+ */
+export function withKeysByName(schema: Schema, namesOneRow: (table: string) => boolean): Schema {
+  const byStems = tablesByStems(schema);
   const namesOfColumns = new Map(schema.toReversed().map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]));
   return schema.map((table) => {
-    const withKey = new Set([...table.foreignKeys.map(({ column }) => column), ...(table.compositeKeyColumns ?? [])]);
-    const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(byStems, table, name)));
+    const guessed = keysByName(byStems, table).flatMap(({ key, target }) => (target.primaryKey || namesOneRow(target.name) ? [key] : []));
     const known = table.foreignKeys.filter(({ table: target, references }) => namesOfColumns.get(target)?.has(references));
     // People who name a table to which two keys lead mean the first column more often: the source, or who sold and not who wrote it down.
     const positions = new Map(table.columns.map(({ name }, index) => [name, index]));
@@ -81,14 +82,35 @@ export function withKeysByName(schema: Schema): Schema {
   });
 }
 
-function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: string): ForeignKey[] {
+/** Tables to which columns lead by their names, and whose primary key is not known: views, tables without one, and those with a part in scope. */
+export function targetsInDoubt(schema: Schema): { readonly target: Table; readonly id: string }[] {
+  const byStems = tablesByStems(schema);
+  const keys = schema.flatMap((table) => keysByName(byStems, table)).filter(({ target }) => target.primaryKey === undefined);
+  return [...new Map(keys.map(({ key, target }) => [target, key.references]))].map(([target, id]) => ({ target, id }));
+}
+
+/** The first of several tables with the same words in their names is the one that is kept. */
+const tablesByStems = (schema: Schema): ReadonlyMap<string, Table> =>
+  new Map(schema.toReversed().map((table) => [stemsOfName(table.name).join(' '), table]));
+
+interface KeyByName {
+  readonly key: ForeignKey;
+  readonly target: Table;
+}
+
+function keysByName(byStems: ReadonlyMap<string, Table>, from: Table): KeyByName[] {
+  const withKey = new Set([...from.foreignKeys.map(({ column }) => column), ...(from.compositeKeyColumns ?? [])]);
+  return from.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(byStems, from, name)));
+}
+
+function keyByName(byStems: ReadonlyMap<string, Table>, from: Table, column: string): KeyByName[] {
   const stems = stemsOfName(column);
   if (stems.length < 2 || stems.at(-1) !== 'id') return [];
   const target = byStems.get(stems.slice(0, -1).join(' '));
   const id = target?.columns.find(({ name }) => name.toLowerCase() === 'id');
   // A table of versions has several rows of one id.
-  const isUnique = target?.primaryKey === undefined || (target.primaryKey.length === 1 && target.primaryKey[0] === id?.name);
-  return target && id && isUnique && target !== from ? [{ column, table: target.name, references: id.name }] : [];
+  const mayBeUnique = target?.primaryKey === undefined || (target.primaryKey.length === 1 && target.primaryKey[0] === id?.name);
+  return target && id && mayBeUnique && target !== from ? [{ key: { column, table: target.name, references: id.name }, target }] : [];
 }
 
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Data, Unreadable } from '../tools.ts';
 import { stemOf } from '../words/words.ts';
-import { type Column, columnName, literal, type Schema, type Table } from './schema.ts';
+import { type Column, columnName, literal, type Schema, type Table, targetsInDoubt } from './schema.ts';
 
 /** A value of the data that a question names. */
 export interface Value {
@@ -18,6 +18,8 @@ export interface ValueIndex {
   valuesOf(table: string, column: string): readonly string[];
   /** True where the sample has every row of the table. */
   hasAllOf(table: string): boolean;
+  /** True where the ids of a table to which columns lead by their names are known to differ. */
+  namesOneRow(table: string): boolean;
   /** As `valuesOf`, if there are few; empty for other columns. */
   fewOf(table: string, column: string): readonly string[];
   /** The values of the same column that differ from this one in capitals or spelling only, itself first. */
@@ -26,7 +28,7 @@ export interface ValueIndex {
 }
 
 /** A sample of rows for each table, and of values for each column: so the cost does not grow with the data. */
-const limits = { tables: 60, rows: 20_000, valuesOfColumn: 1_000, values: 20_000, length: 60 };
+const limits = { tables: 60, rows: 20_000, ids: 1_000_000, valuesOfColumn: 1_000, values: 20_000, length: 60 };
 /** A tool cuts long cells and gives at most so many rows, so the values come in lists of a few. */
 const listed = { values: 20, rows: 100 };
 const few = 40;
@@ -60,6 +62,7 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
     if (sample.isWhole) whole.add(table.name);
     for (const { column, values } of sample.lists) add(table.name, column, values);
   }
+  const unique = await readUnique(schema, data);
   const find = (phrase: string) => byPhrase.get(keyOf(phrase)) ?? [];
   const valuesOf = (table: string, column: string) => byColumn.get(`${table}.${column}`) ?? [];
   return {
@@ -67,6 +70,7 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
     find,
     valuesOf,
     hasAllOf: (table) => whole.has(table),
+    namesOneRow: (table) => unique.has(table),
     spellingsOf(value) {
       const same = find(value.value).filter((one) => one.table === value.table && one.column === value.column);
       const names = same.flatMap((one) => (keyOf(one.value) === keyOf(value.value) ? [one.value] : []));
@@ -80,6 +84,18 @@ function append<T>(lists: Map<string, T[]>, key: string, items: readonly T[]): v
   const known = lists.get(key);
   if (known) known.push(...items);
   else lists.set(key, [...items]);
+}
+
+/** The tables whose ids differ, among those to which columns lead by their names. A table that is too large to tell is not one of them. */
+async function readUnique(schema: Schema, data: Data): Promise<ReadonlySet<string>> {
+  const unique = new Set<string>();
+  for (const { target, id } of targetsInDoubt(schema).slice(0, limits.tables)) {
+    const ids = `select t.${columnName(id)} as id from ${target.written} t limit ${limits.ids}`;
+    const result = await data.prepare(`select count(*), count(distinct u.id) from (${ids}) u`);
+    const [rows, different] = 'error' in result ? [] : (result.rows[0] ?? []);
+    if (rows === different && Number(rows) < limits.ids) unique.add(target.name);
+  }
+  return unique;
 }
 
 interface Sample {
