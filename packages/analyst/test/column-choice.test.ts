@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
+import { companyOf, type Demonstration, jsonOf, tableOf } from './demonstration.ts';
 
 let company: Demonstration;
 beforeAll(async () => {
@@ -10,6 +10,10 @@ beforeAll(async () => {
     insert into orders values (1, 1, 'shipped', null, 10, '2025-04-01'), (2, 2, 'shipped', null, 20, '2025-05-01'), (3, 2, 'canceled', '2025-06-02', 40, '2025-05-02');
     create table tickets (id int primary key, subject text, last_reply_at date, updated_at date, created_at date, closed_at date);
     insert into tickets values (1, 'A', '2026-01-01', '2026-01-02', '2025-07-01', null);
+    create table suppliers (id int primary key, name text, country text);
+    insert into suppliers values (1, 'Fir', 'Denmark'), (2, 'Gum', 'Norway');
+    create table deliveries (id int primary key, customer_id int references customers, supplier_id int references suppliers, quantity int);
+    insert into deliveries values (1, 1, 1, 7), (2, 1, 2, 5), (3, 2, 1, 3);
     create table invoices (id int primary key, customer_id int references customers, issued_on date, amount_eur numeric, amount_usd numeric);
     insert into invoices values (1, 1, '2025-04-01', 900, 1050), (2, 2, '2025-05-01', 2000, 2300), (3, 2, '2025-05-01', 10, 12);
   `);
@@ -67,3 +71,15 @@ test.each(['top 3 invoices in USD', 'how many invoices in USD', 'total amount of
     expect(await company.ask(question)).toContain('could not place');
   },
 );
+
+test('groups by columns of the same name in two tables are told apart', async () => {
+  const question = 'total quantity of deliveries by customer country and supplier country';
+  expect(jsonOf(await company.ask(question, { output: { format: 'json', charts: false } }))).toMatchObject({
+    rows: [
+      { country: 'Sweden', 'country of suppliers': 'Denmark', 'total quantity': 7 },
+      { country: 'Sweden', 'country of suppliers': 'Norway', 'total quantity': 5 },
+      { country: 'Norway', 'country of suppliers': 'Denmark', 'total quantity': 3 },
+    ],
+  });
+  expect(await company.ask(question, { output: { format: 'markdown', charts: true } })).toContain('"field": "country of suppliers"');
+});

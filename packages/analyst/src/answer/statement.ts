@@ -65,8 +65,8 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
   ];
   const titles = [
     ...dimensions.map(
-      (dimension): Title => ({
-        title: dimensionTitle(dimension, schema),
+      (dimension, index): Title => ({
+        title: dimensionTitle(dimension, schema, dimensions.slice(0, index)),
         ...(dimension.kind === 'time' && dimension.grain !== 'weekday' && { unit: 'time' }),
         ...(dimension.kind === 'column' && dimension.type === 'text' && { isText: true }),
       }),
@@ -347,10 +347,11 @@ class Tables {
   }
 }
 
-function dimensionTitle(dimension: Dimension, schema: Schema): string {
+function dimensionTitle(dimension: Dimension, schema: Schema, before: readonly Dimension[] = []): string {
   if (dimension.kind === 'time') return dimension.grain;
   const table = tableOf(schema, dimension.table);
-  return table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : toWords(dimension.column);
+  const title = table && isLabelOf(table, dimension) ? stemsOfName(dimension.table).join(' ') : toWords(dimension.column);
+  return before.some((one) => dimensionTitle(one, schema) === title) ? `${title} of ${toWords(dimension.table)}` : title;
 }
 
 const codes = /_(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy)\b/i;
