@@ -125,9 +125,16 @@ function mainOf(pass: Pass, stated: StatedComparison): ColumnMeaning | undefined
   // `stock under 10` is not about the price, and `at least one overdue invoice` counts invoices.
   const isOther = before?.columns.some(({ column }) => column.kind === 'number') || before?.concepts.some((one) => one.unit !== undefined);
   const isCount = comparison.number <= maxSpelledOut && unit !== undefined && unit.values.length > 0 && (noun?.tables.length ?? 0) > 0;
-  if (isOther || isCount) return undefined;
+  if (isOther || isCount || isOfRowsBelow(pass, at)) return undefined;
   if (!main || !isMoney(main) || (unit && (unit.tables.length > 0 || unit.tags.includes('times') || unit.grain))) return undefined;
   return { table: pass.base, column: main };
+}
+
+/** `customers with orders over 1000` is about the orders of a customer, or all of them, and not about an amount of the customer. */
+function isOfRowsBelow(pass: Pass, at: number): boolean {
+  const tables = pass.tiles.slice(0, at).map((tile) => [...tile.tables, ...tile.days.map(({ table }) => table)]);
+  const noun = tables.findLast(({ length }) => length > 0) ?? [];
+  return noun.length > 0 && noun.every(({ name }) => !pass.reaches(name));
 }
 
 const rowComparison = ({ table, column }: ColumnMeaning, comparison: Comparison): Condition => ({

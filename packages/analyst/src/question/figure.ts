@@ -4,7 +4,7 @@ import type { Dimension, Intent, Quantity } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
 import type { Operation } from '../schema/concepts.ts';
-import { labelColumn, mainNumber } from '../schema/roles.ts';
+import { isMoney, labelColumn, mainNumber } from '../schema/roles.ts';
 import { type Table, tableOf } from '../schema/schema.ts';
 import { stemOf, toWords } from '../words/words.ts';
 import { isLabelOf } from './groups.ts';
@@ -33,11 +33,16 @@ function countsValues(pass: Pass, base: Table, subject: Table | undefined, at: n
   return values.length > 0 && tables.length === 0 && !isOwn && !pass.tiles.slice(at + 1).some((tile) => tile.tables.length > 0);
 }
 
-/** Stock may represent products: rows of a table that no word names, and that refer to a table that a word names. */
+/** Stock may represent products, as orders of an amount do not their customers: rows of a table that no word names, and that refer to a table that a word names. */
 const represents = (pass: Pass, base: Table, { tables }: Tile) =>
   !pass.tiles.some((tile) => tile.tables.includes(base)) &&
   base.foreignKeys.some(({ table }) => tables.some(({ name }) => name === table)) &&
-  pass.mentions('over', 'under', 'atMost', 'late');
+  (pass.mentions('late') || (pass.mentions('over', 'under', 'atMost') && !isAboutMoney(base)));
+
+const isAboutMoney = (table: Table): boolean => {
+  const main = mainNumber(table);
+  return main !== undefined && isMoney(main);
+};
 
 type Figure = Pick<Intent, 'shape' | 'operation' | 'quantity' | 'distinct' | 'ofGroups'>;
 
