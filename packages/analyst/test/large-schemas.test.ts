@@ -93,7 +93,7 @@ test('the cost of keys does not grow with the columns of a table, nor with the t
   const wide = Array.from({ length: 1_600 }, (_, index) => Object.assign(counted('name', `c${index}`), { kind: 'number' as const }));
   const foreignKeys = keys.map((index) => ({ column: `c${index % 1_600}`, table: 'wide', references: 'c1599' }));
   reads = 0;
-  const [table] = withKeysByName([{ name: 'wide', written: 'wide', rows: 10, columns: wide, foreignKeys }]);
+  const [table] = withKeysByName([{ name: 'wide', written: 'wide', rows: 10, columns: wide, foreignKeys }], () => true);
   expect(table?.foreignKeys).toHaveLength(keys.length);
   expect(reads).toBeLessThan(10 * wide.length);
 });
