@@ -67,6 +67,26 @@ test('an open hold counts against the limit of the new month', () => {
   expect(ledger.user('u')).toMatchObject({ balance: 90, onHold: 10, used: 0 });
 });
 
+test('with rollover credits that are on hold are carried over, because what they are charged counts in the new month', () => {
+  ledger.run(january, [
+    op.limit('l', 'u', 100, true),
+    op.hold('m1', 'u', 50),
+    op.limit('l2', 'other', 100, true),
+    op.hold('m2', 'other', 50),
+  ]);
+  ledger.run(february, [op.startMonth('u'), op.startMonth('other')]);
+  expect(ledger.user('u')).toMatchObject({ balance: 150, onHold: 50, carried: 100 });
+  ledger.run(february, [op.release('m1'), op.settle('m2', 3)]);
+  expect(ledger.user('u')).toMatchObject({ balance: 200, onHold: 0, carried: 100, used: 0 });
+  expect(ledger.user('other')).toMatchObject({ balance: 197, onHold: 0, carried: 100, used: 3 });
+});
+
+test('with rollover a hold is carried over as well when months went by without an operation', () => {
+  ledger.run(january, [op.limit('l', 'u', 100, true), op.hold('m1', 'u', 100)]);
+  ledger.one(march, op.release('m1'));
+  expect(ledger.user('u')).toMatchObject({ balance: 200, onHold: 0, carried: 100 });
+});
+
 test('a pool with fewer credits than the limit fills them all', () => {
   ledger.run(january, [op.limit('l', 'u', 600), op.limit('l2', 'other', 300)]);
   spend(ledger, january, 'm1', 'u', 500);

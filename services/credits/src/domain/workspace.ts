@@ -202,11 +202,12 @@ export function startMonth(work: Workspace, user: UserAccount): boolean {
 }
 
 /**
- * The unused credits that are added to the next month. If months went by without an operation, the account would have been full and
- * unused in each, and each would have carried over the same; so one computation stands for all of them.
+ * The unused credits that are added to the next month. Those on hold are unused: a charge counts in the month of its Settle. If months went
+ * by without an operation, the account would have been full and unused in each, and each would have carried over the same; so one
+ * computation stands for all of them.
  */
-function carryOver(user: UserAccount, unused: number): number {
-  return user.rollover ? Math.min(user.monthlyLimit, unused) : 0;
+function carryOver(user: UserAccount, unusedBalance: number): number {
+  return user.rollover ? Math.min(user.monthlyLimit, unusedBalance + user.onHold) : 0;
 }
 
 /**
