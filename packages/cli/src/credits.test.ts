@@ -55,3 +55,25 @@ test('a part whose call finds no service is repeated, and no replica gets it twi
   });
   await expect(verify(new ServiceError('internal'), {})).rejects.toMatchObject({ code: 'internal' });
 });
+
+test('a grant names its id on standard error before the call, so that it can be repeated after an interruption', async () => {
+  const written = { out: '', err: '' };
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => (written.out += String(text)) !== '');
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => (written.err += String(text)) !== '');
+  const sent = (...options: string[]) =>
+    new Promise<string>((resolve) => {
+      const credits = {
+        grant: ({ grantId }: { grantId: string }) => {
+          resolve(grantId);
+          return new Promise(() => undefined);
+        },
+      };
+      const connection = { credits, identity: { getOrganization: async () => ({}) }, close: () => undefined };
+      const args = ['--json', 'credits', 'grant', '--organization', 'org_1', '--environment', 'live', '--amount', '5', ...options];
+      void buildProgram({}, () => connection as unknown as Connection).parseAsync(args, { from: 'user' });
+    });
+  const id = await sent();
+  expect(written).toEqual({ out: '', err: `grant_id: ${id} (repeat with --id ${id} if this is interrupted)\n` });
+  expect(await sent('--id', 'first')).toBe('first');
+  expect(written.err).not.toContain('first');
+});

@@ -24,12 +24,15 @@ export function creditCommands(program: Command, run: Run): void {
   withTenant(verb('grant', "add purchased credits to an organization's balance"))
     .requiredOption('--amount <credits>', 'a whole number, at most 1000000000000')
     .option('--id <id>', 'id of the grant: a repetition under the same id changes nothing')
-    .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
+    .action(({ organization, environment, amount, id: ownId }: GrantOptions) =>
       run(async ({ identity, credits }) => {
         // credits opens a ledger for any organization; identity checks that it exists.
         await requireOrganization({ identity }, organization);
         const tenant = { organizationId: organization, environment };
-        const { balance } = await credits.grant({ tenant, grantId: id, amount: checkAmount(amount) }).catch(refuseUnknownOutcome(id));
+        const id = ownId ?? randomUUID();
+        const request = { tenant, grantId: id, amount: checkAmount(amount) };
+        if (ownId === undefined) process.stderr.write(`grant_id: ${id} (repeat with --id ${id} if this is interrupted)\n`);
+        const { balance } = await credits.grant(request).catch(refuseUnknownOutcome(id));
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
       }),
     );
