@@ -124,6 +124,33 @@ test('a signing key that was rotated out long ago verifies nothing again when it
   expect((await database.query(audited)).rows).toEqual([{ changes: { signing_kid: signingKid, former_kids: [kidOf(accessToken)] } }]);
 });
 
+const rotations = async () =>
+  (
+    await database.query(`select target_id as kid, actor_type as actor, actor_id as id from audit_entries
+      where organization_id = 'service' and action = 'signing_key.rotated' order by sequence`)
+  ).rows;
+
+test('a rotation that the service makes itself is in the audit log, but not the first key', async () => {
+  await startWith(key(1));
+  await database.query(`update signing_keys set created_at = now() - interval '400 days'`);
+  const { gateway } = await startWith(key(1));
+  const { keys } = await gateway.listSigningKeys({});
+  expect(keys).toHaveLength(2);
+  await until('it is in the audit log', async () => (await rotations()).length > 0);
+  expect(await rotations()).toEqual([{ kid: keys[0]?.kid, actor: 'service', id: 'identity' }]);
+});
+
+test('a rotation is not made without its audit entry', async () => {
+  const { operator } = await startWith(key(1));
+  await database.query("alter table outbox add constraint refuses check (topic <> 'audit')");
+  await expect(operator.rotateSigningKey({})).rejects.toMatchObject({ code: 'internal' });
+  expect(await sealed()).toHaveLength(1);
+  await database.query('alter table outbox drop constraint refuses');
+  const { kid } = await operator.rotateSigningKey({});
+  await until('it is in the audit log', async () => (await rotations()).length > 0);
+  expect(await rotations()).toEqual([{ kid, actor: 'operator', id: 'operator' }]);
+});
+
 test('a genuine token of a key that is not published any more has been revoked or has expired, and any other token is not valid', async () => {
   const { operator, gateway } = await startWith(key(2));
   const { liveApiKey } = await operator.createOrganization({ name: 'Acme' });

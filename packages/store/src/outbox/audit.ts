@@ -72,7 +72,7 @@ export function auditMessage({ actor, target, changes = {}, at, ...rest }: Audit
 }
 
 /** Writes audit entries in the transaction of their effect; identity appends each to its organization's chain. */
-export async function writeAudit(sql: Sql, call: Call, ...events: readonly AuditEvent[]): Promise<void> {
+export async function writeAudit(sql: Sql, call: Pick<Call, 'caller' | 'requestId'>, ...events: readonly AuditEvent[]): Promise<void> {
   const common = { outcome: 'success', requestId: call.requestId, at: processClock.now() };
   const entries = events.map((event) => auditMessage({ ...event, ...common, actor: event.actor ?? actorOf(call.caller) }));
   await writeOutbox(sql, 'audit', entries);

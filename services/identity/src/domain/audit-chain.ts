@@ -26,6 +26,9 @@ export const newestVersion = (keys: AuditKeys): number => Math.max(...keys.keys(
 /** The hash before the first entry. */
 export const chainStart = '0'.repeat(64);
 
+/** The chain of entries that belong to no organization. */
+export const serviceChain = 'service';
+
 export interface ChainPosition {
   readonly organizationId: string;
   readonly sequence: number;

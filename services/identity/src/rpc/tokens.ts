@@ -3,10 +3,12 @@ import { type Call, callers, checkId, operators, type RpcOf, requirePrincipal, S
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
+import { serviceChain } from '../domain/audit-chain.ts';
 import { grantTokenScopes } from '../domain/grants.ts';
 import { isSessionId } from '../portal/store/sessions.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
+import { rotationEntry } from '../tokens/signing-keys.ts';
 import { credentialOf, isRevoked, type ParentToken, parentTokenOf } from './caller.ts';
 
 export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
@@ -153,9 +155,6 @@ export async function signToken(
   return { jti, accessToken, expiresIn, expiresAt: new Date((signedAt + expiresIn) * 1_000).toISOString() };
 }
 
-/** The audit chain of entries that belong to no organization. */
-export const serviceChain = 'service';
-
 export const listSigningKeys = ({ signingKeys }: IdentityDeps): RpcOf<'identity', 'listSigningKeys'> => ({
   allow: services('gateway'),
   async handle() {
@@ -167,11 +166,8 @@ export const listSigningKeys = ({ signingKeys }: IdentityDeps): RpcOf<'identity'
 export const rotateSigningKey = ({ store, signingKeys, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateSigningKey'> => ({
   allow: operators,
   async handle(_request, call) {
-    const kid = await signingKeys.rotate();
-    const target = { type: 'signing_key', id: kid };
-    await store.transaction(({ sql }) =>
-      writeAudit(sql, call, { action: 'signing_key.rotated', organizationId: serviceChain, environment: '', target }),
-    );
+    const { kid, isNew } = await signingKeys.rotate(call);
+    if (!isNew) await store.transaction(({ sql }) => writeAudit(sql, call, rotationEntry(kid)));
     auditRelay.nudge();
     return { kid };
   },
@@ -188,7 +184,7 @@ export const revokeSigningKey = ({
   async handle({ kid }, call) {
     if (!(await signingKeys.exists(kid))) throw new ServiceError('not_found', { message: 'There is no such signing key.', param: 'kid' });
     // Before the revocation, so that there is always a key that signs.
-    const signingKid = await signingKeys.replace(kid);
+    const signingKid = await signingKeys.replace(kid, call);
     const revoked = await store.transaction(async ({ sql }) => {
       const row = await revokeSigningKeyRow(sql, kid);
       const target = { type: 'signing_key', id: kid };

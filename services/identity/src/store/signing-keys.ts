@@ -28,7 +28,8 @@ const lockAll = `select pg_advisory_xact_lock(hashtextextended('signing keys', 0
 // No gateway has a copy of the published keys yet when the first key is made.
 const insert = `
   insert into signing_keys (kid, modulus, exponent, private_key, activates_at)
-  select $1, $2, $3, $4, now() + case when exists (select 1 from signing_keys) then make_interval(secs => $5) else interval '0' end`;
+  select $1, $2, $3, $4, now() + case when exists (select 1 from signing_keys) then make_interval(secs => $5) else interval '0' end
+  returning exists (select 1 from signing_keys) as "hasFormer"`;
 // Revokes the keys that verify nothing any more together with their successor: without a successor the latest of them would verify again.
 const endFormer = `
   update signing_keys set revoked_at = clock_timestamp() where kid = any(array(
@@ -72,8 +73,14 @@ export async function lockSigningKeys(sql: Sql): Promise<void> {
   await sql(lockAll);
 }
 
-export async function addSigningKey(sql: Sql, { kid, modulus, exponent, privateKey }: PublicKeyRow & PrivateKeyRow, aheadSeconds: number) {
-  await sql(insert, [kid, modulus, exponent, privateKey, aheadSeconds]);
+/** Says if there was a key before. */
+export async function addSigningKey(
+  sql: Sql,
+  { kid, modulus, exponent, privateKey }: PublicKeyRow & PrivateKeyRow,
+  aheadSeconds: number,
+): Promise<boolean> {
+  const [row] = await sql<{ hasFormer: boolean }>(insert, [kid, modulus, exponent, privateKey, aheadSeconds]);
+  return row?.hasFormer === true;
 }
 
 /** Removes the private keys of keys that verify nothing any more. */

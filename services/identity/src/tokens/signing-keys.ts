@@ -2,9 +2,10 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sig
 import { promisify } from 'node:util';
 import { ServiceError } from '@agent-service/contracts';
 import { type ProcessContext, processClock } from '@agent-service/runtime';
-import { type Cipher, type Sql, type Store, sealedColumn, startSweep } from '@agent-service/store';
+import { type Cipher, type Sql, type Store, sealedColumn, startSweep, writeAudit } from '@agent-service/store';
 import jwt from 'jsonwebtoken';
 import { ulid } from 'ulid';
+import { serviceChain } from '../domain/audit-chain.ts';
 import { type Claims, readClaims, toSigned } from '../domain/tokens.ts';
 import {
   addSigningKey,
@@ -46,10 +47,10 @@ export interface SigningKeys {
   verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]>;
   publicKeys(): Promise<PublishedKey[]>;
   exists(kid: string): Promise<boolean>;
-  /** Publishes a new key, which signs a little later; resolves to its kid. */
-  rotate(): Promise<string>;
-  /** Ensures that a newer key than this one signs; resolves to its kid. */
-  replace(kid: string): Promise<string>;
+  /** Publishes a new key, which signs a little later. A new key is in the audit log. */
+  rotate(author: Author): Promise<CurrentKey>;
+  /** Ensures that a newer key than this one signs; resolves to its kid. A new key is in the audit log. */
+  replace(kid: string, author: Author): Promise<string>;
   readonly issuer: string;
 }
 
@@ -86,11 +87,12 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
     return key;
   }
 
-  const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, findExisting: (sql) => findYoungKey(sql, days) });
+  const rotate = (author: Author, days = 0) =>
+    makeKey(store, cipher, { author, publishedAheadSeconds, findExisting: (sql) => findYoungKey(sql, days) });
 
   /** Rotates old keys, and removes the private ones of keys that are not needed any more. Where the newest key cannot be decrypted, a new one replaces it at once, so that tokens can be signed. */
   async function checkKeys(): Promise<void> {
-    await rotate(rotateAfterDays);
+    await rotate(ownRotation, rotateAfterDays);
     await forgetPrivateKeys(store.sql);
     const newest = await privateKeys.newest(store.sql);
     if (!newest?.cause) return;
@@ -99,7 +101,7 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
       const other = await privateKeys.newest(sql);
       return other?.cause ? undefined : other?.kid;
     };
-    await makeKey(store, cipher, { publishedAheadSeconds: 0, findExisting });
+    await makeKey(store, cipher, { author: ownRotation, publishedAheadSeconds: 0, findExisting });
   }
 
   await checkKeys();
@@ -108,9 +110,13 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
   return {
     issuer,
     verifyAll,
-    rotate: () => rotate(),
-    // It signs at once: the other key has leaked, and copies of the published keys are at most a minute old.
-    replace: (kid) => makeKey(store, cipher, { publishedAheadSeconds: 0, findExisting: (sql) => findNewerKey(sql, kid) }),
+    rotate: (author) => rotate(author),
+    async replace(formerKid, author) {
+      const findExisting = (sql: Sql) => findNewerKey(sql, formerKid);
+      // It signs at once: the other key has leaked, and copies of the published keys are at most a minute old.
+      const { kid } = await makeKey(store, cipher, { author, publishedAheadSeconds: 0, findExisting });
+      return kid;
+    },
     publicKeys: async () => (await findPublishedKeys(store.sql)).map(({ kid, modulus, exponent }) => ({ kid, n: modulus, e: exponent })),
     exists: (kid) => hasSigningKey(store.sql, kid),
     async sign(claims) {
@@ -158,16 +164,32 @@ function createPrivateKeys(cipher: Cipher): PrivateKeys {
   };
 }
 
+/** Who makes a key. */
+type Author = Parameters<typeof writeAudit>[1];
+
+/** The rotations that the service makes itself. */
+const ownRotation: Author = { caller: { service: 'identity' }, requestId: '' };
+
+interface CurrentKey {
+  readonly kid: string;
+  /** False if a key made a new one unnecessary. */
+  readonly isNew: boolean;
+}
+
+export const rotationEntry = (kid: string) =>
+  ({ action: 'signing_key.rotated', organizationId: serviceChain, environment: '', target: { type: 'signing_key', id: kid } }) as const;
+
 interface KeyToMake {
+  readonly author: Author;
   readonly publishedAheadSeconds: number;
   /** The kid of a key that makes a new one unnecessary. */
   readonly findExisting: (sql: Sql) => Promise<string | undefined>;
 }
 
-/** Makes a signing key unless there is one already, once for all replicas; resolves to the kid of the new or the existing key. */
-async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeconds, findExisting }: KeyToMake): Promise<string> {
+/** Makes a signing key unless there is one already, once for all replicas. The first key of an installation is no rotation. */
+async function makeKey(store: Store, cipher: Cipher, { author, publishedAheadSeconds, findExisting }: KeyToMake): Promise<CurrentKey> {
   const existing = await findExisting(store.sql);
-  if (existing) return existing;
+  if (existing) return { kid: existing, isNew: false };
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: modulusBits });
   const { n: modulus = '', e: exponent = '' } = publicKey.export({ format: 'jwk' });
   const kid = ulid().toLowerCase();
@@ -176,9 +198,10 @@ async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeconds, fi
     await lockSigningKeys(sql);
     // Another replica may have made one in the meantime.
     const otherKid = await findExisting(sql);
-    if (otherKid) return otherKid;
-    await addSigningKey(sql, { kid, modulus, exponent, privateKey: sealed }, publishedAheadSeconds);
-    return kid;
+    if (otherKid) return { kid: otherKid, isNew: false };
+    const hasFormer = await addSigningKey(sql, { kid, modulus, exponent, privateKey: sealed }, publishedAheadSeconds);
+    if (hasFormer) await writeAudit(sql, author, rotationEntry(kid));
+    return { kid, isNew: true };
   });
 }
 

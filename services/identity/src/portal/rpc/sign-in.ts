@@ -1,7 +1,7 @@
 import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
-import { serviceChain } from '../../rpc/tokens.ts';
+import { serviceChain } from '../../domain/audit-chain.ts';
 import { lockSignInOf } from '../../store/users.ts';
 import { findPerson, findUsersByEmail, foldEmail, rehashPassword, type SignInUser } from '../store/passwords.ts';
 import {
