@@ -1,13 +1,25 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { group, type Run, requireOrganization } from './commands.ts';
+import {
+  environmentOption,
+  group,
+  inOrganization,
+  type PageOptions,
+  pageOutput,
+  type Run,
+  requireOrganization,
+  type TenantOptions,
+  withPages,
+} from './commands.ts';
 import type { Connection } from './connection.ts';
 
 /** A call verifies for some seconds and says how to go on. */
 const verifyLimitMs = 30_000;
 const anchorsAtOnce = 200;
 const everyOrganization = 'all';
+/** Stands for an organization in the chain of entries that belong to none. */
+const service = 'service';
 
 const anchor = z.strictObject({
   organization: z.string(),
@@ -38,8 +50,9 @@ function failOnFaults<Result extends { faults: readonly Fault[] }>(result: Resul
 
 export function auditCommands(program: Command, run: Run): void {
   const verb = group(program, 'audit', 'The audit log');
+  listCommand(verb, run);
   verb('verify', 'recompute the hash chains and name what is wrong')
-    .option('--organization <id>', 'one organization; all of them unless given', everyOrganization)
+    .option('--organization <id>', `one organization, or "${service}"; all of them unless given`, everyOrganization)
     .option('--anchors <file>', 'prove as well that the chains contain these anchors')
     .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
@@ -52,7 +65,7 @@ export function auditCommands(program: Command, run: Run): void {
       }),
     );
   verb('anchor', 'export the signed ends of the chains, to be kept where this system cannot change them')
-    .requiredOption('--organization <id>', 'one organization, or "all"')
+    .requiredOption('--organization <id>', `one organization, "${service}", or "${everyOrganization}"`)
     .option('--out <file>', 'a new file; printed unless given')
     .action(({ organization, out }: { organization: string; out?: string }) =>
       run(async ({ identity }) => {
@@ -66,9 +79,63 @@ export function auditCommands(program: Command, run: Run): void {
     );
 }
 
-/** A wrong id has no chain, in which no fault is and which has no end to export. */
+interface Filter {
+  actor: string;
+  action: string;
+  target: string;
+  dateFrom: string;
+  dateTo: string;
+}
+
+function listCommand(verb: ReturnType<typeof group>, run: Run): void {
+  withPages(verb('list', 'show the entries, newest first: those of an environment and those of the organization as a whole'))
+    .requiredOption('--organization <id>', `one organization, or "${service}" for the entries that belong to none`)
+    .addOption(environmentOption().makeOptionMandatory(false).default('live'))
+    .option('--actor <id>', 'id of who acted; "operator" for these commands', '')
+    .option('--action <name>', 'as user.updated', '')
+    .option('--target <id>', 'id of what was acted on', '')
+    .option('--date-from <time>', 'not before this time', time, '')
+    .option('--date-to <time>', 'before this time', time, '')
+    .action(({ organization, environment, limit, after, ...filter }: TenantOptions & PageOptions & Filter) =>
+      run(async ({ identity }) => {
+        await requireChain(identity, organization);
+        const request = { ...filter, page: { limit, cursor: after } };
+        const { entries, page } = await inOrganization({ organization, environment }, () => identity.listAuditEntries(request));
+        return { entries: entries.map(entryOutput), ...pageOutput(page) };
+      }),
+    );
+}
+
+function time(text: string): string {
+  const milliseconds = Date.parse(text);
+  if (milliseconds >= 0) return new Date(milliseconds).toISOString();
+  throw new InvalidArgumentError('It must be a date, or a time as 2026-01-31T12:00:00Z.');
+}
+
+type Entry = Awaited<ReturnType<Identity['listAuditEntries']>>['entries'][number];
+
+const entryOutput = (entry: Entry) => ({
+  id: entry.id,
+  created_at: entry.createdAt,
+  environment: entry.environment,
+  actor_type: entry.actor?.type,
+  actor_id: entry.actor?.id,
+  key_id: entry.actor?.keyId,
+  action: entry.action,
+  target_type: entry.target?.type,
+  target_id: entry.target?.id,
+  outcome: entry.outcome,
+  request_id: entry.requestId,
+  changes: JSON.parse(entry.changesJson || '{}') as object,
+});
+
 async function requireSelection(identity: Identity, organization: string): Promise<void> {
-  if (organization !== everyOrganization) await requireOrganization({ identity }, organization);
+  if (organization !== everyOrganization) await requireChain(identity, organization);
+}
+
+/** A wrong id has no chain, in which no fault is and which has no end to export. */
+async function requireChain(identity: Identity, organization: string): Promise<void> {
+  if (organization !== service) await requireOrganization({ identity }, organization);
 }
 
 const idOf = (organization: string): string => (organization === everyOrganization ? '' : organization);

@@ -1,7 +1,7 @@
 // The operator's command line against a running system: what a list shows can be named in the next command.
 import { join } from 'node:path';
 import { ServiceError } from '@agent-service/contracts';
-import { sharedSystem, testFolder } from '@agent-service/testkit';
+import { sharedSystem, testFolder, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { printableFailure } from '../src/commands.ts';
 import { connect } from '../src/connection.ts';
@@ -92,7 +92,7 @@ describe('lists', () => {
     expect(await failureOf(...(isUser ? named : words), '--organization', organization)).toMatch(/^not_found/);
   });
 
-  test.each(['user', 'key', 'oauth-client', 'webhook', 'data-source'])(
+  test.each(['user', 'key', 'oauth-client', 'webhook', 'data-source', 'audit'])(
     '%s list never says none of an unknown organization',
     async (noun) => {
       const environment = noun === 'user' ? [] : ['--environment', 'live'];
@@ -104,6 +104,25 @@ describe('lists', () => {
     expect(await failureOf('outbox', 'show', '--service', 'agents', '--id', 'x')).toContain('has set no message x aside');
     expect(await failureOf('organization', 'list', '--limit', '101')).toContain('from 1 to 100');
   });
+});
+
+test('the audit log of an organization, and the entries that belong to none, can be read, verified and anchored', async () => {
+  const list = (...words: string[]) => read<Rows<'entries'>>('audit', 'list', '--organization', ...words);
+  const ofOurs = [ours.organization_id, '--action', 'organization.created'];
+  await until('the organization is in its log', async () => (await list(...ofOurs)).total === 1);
+  const created = { action: 'organization.created', actor_type: 'operator', actor_id: 'operator', target_id: ours.organization_id };
+  expect((await list(...ofOurs)).entries).toEqual([expect.objectContaining(created)]);
+  expect((await list(...ofOurs, '--date-to', '2026-01-01')).entries).toEqual([]);
+
+  const kids = [await read<{ kid: string }>('signing-key', 'rotate'), await read<{ kid: string }>('signing-key', 'rotate')];
+  const rotations = ['service', '--actor', 'operator', '--action', 'signing_key.rotated', '--limit', '1'];
+  await until('both rotations are in the log', async () => Number((await list(...rotations)).total) >= 2);
+  const first = await list(...rotations);
+  const second = await list(...rotations, '--after', first.next ?? '');
+  expect([second, first].map(({ entries }) => entries[0]?.['target_id'])).toEqual(kids.map(({ kid }) => kid));
+  expect(await read('audit', 'verify', '--organization', 'service')).toMatchObject({ ok: true, organizations: 1, faults: [] });
+  const { anchors } = await read<Rows<'anchors'>>('audit', 'anchor', '--organization', 'service');
+  expect(anchors).toEqual([expect.objectContaining({ organization: 'service' })]);
 });
 
 test('people get tables, whose ids can be copied, and verify says ok', async () => {
@@ -132,6 +151,7 @@ test('a grant whose answer is lost says under which id it can be repeated withou
   };
   const connection = { identity: { getOrganization: async () => ({}) }, credits: { grant: lost }, close: () => undefined };
   const words = ['credits', 'grant', '--organization', 'org_a', '--environment', 'live', '--amount', '5'];
+  jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   const grant = buildProgram({}, () => connection as never).parseAsync(words, { from: 'user' });
   expect(await grant.catch(printableFailure)).toMatch(
     /^unavailable: .* The credits may have been added: repeat the command with --id [0-9a-f-]{36}\./,

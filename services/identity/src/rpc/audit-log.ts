@@ -1,4 +1,4 @@
-import { type Call, callers, createFairLimiter, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
+import { type Call, callersAndOperators, createFairLimiter, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
 import { boundChangesJson, isoTime, isStatementTimeout, lastOf, limitOf, type Sql, type Store } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
@@ -80,7 +80,7 @@ const filteredReadMs = 2_000;
 export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listAuditEntries'> => {
   const filteredReads = createFairLimiter(filteredLimits);
   return {
-    allow: callers({ scope: 'audit:read' }),
+    allow: callersAndOperators({ scope: 'audit:read' }),
     async handle({ page, actor, action, target, dateFrom, dateTo }, call) {
       const { organizationId, environment } = tenantOf(call);
       const limit = limitOf(page, 50, 200);
