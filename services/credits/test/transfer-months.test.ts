@@ -1,5 +1,5 @@
 import { createProcess } from '@agent-service/runtime';
-import { migrate, openStore } from '@agent-service/store';
+import { migrate, openStore, type Store } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
@@ -8,7 +8,7 @@ import { dayMs } from '../src/domain/calendar.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { settingsFor } from './boot.ts';
-import { compose, usage } from './compose.ts';
+import { type Composition, compose, usage } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
 test('a table of transfers with rows becomes a partition, and the next month gets its own', async () => {
@@ -16,7 +16,6 @@ test('a table of transfers with rows becomes a partition, and the next month get
   const config = readCreditsConfig(settingsFor(database.url));
   const before = migrations.findIndex(({ name }) => name === '0005-transfer-months');
   await migrate({ url: database.url, schema: 'credits', migrations: migrations.slice(0, before) });
-  const tenant = { organizationId: 'org_a', environment: 'live' } as const;
   let now = Date.now();
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
@@ -64,17 +63,86 @@ test('a table of transfers with rows becomes a partition, and the next month get
   await database.drop();
 });
 
+const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+const january = Date.UTC(2026, 0, 10);
+
+/** Two users with charges of 3 and 5 in January, whose February has started. */
+async function composePastMonth(): Promise<Composition> {
+  const credits = await compose(january);
+  await credits.ledgers.commit(tenant, [
+    { kind: 'grant', id: 'g', amount: 100_000 },
+    { kind: 'hold', id: 'h3', userId: 'usr_3', amount: 9, deadline: january },
+    { kind: 'hold', id: 'h5', userId: 'usr_5', amount: 9, deadline: january },
+  ]);
+  await credits.ledgers.commit(tenant, [
+    { kind: 'settle', id: 'h3', amount: 3, usage },
+    { kind: 'settle', id: 'h5', amount: 5, usage },
+  ]);
+  credits.clock.now = Date.UTC(2026, 1, 10);
+  await credits.ledgers.commit(tenant, [
+    { kind: 'hold', id: 'h6', userId: 'usr_3', amount: 9, deadline: january },
+    { kind: 'start_month', userId: 'usr_5' },
+  ]);
+  return credits;
+}
+
+const faultsOf = async (store: Store, isFull = false) =>
+  (await verifyAll(store, isFull)).map(({ account, equation }) => `${account}: ${equation}`);
+
+test('a month is proven only with balances that come out right, so that a fault ends with its repair', async () => {
+  const { store, stop } = await composePastMonth();
+  const provenMonths = () => store.sql("select month - 2026 * 12 as month from proven_months where user_id = ''");
+  await store.sql('alter table transfers disable trigger transfers_append_only');
+  await store.sql("update transfers set amount = amount + 1 where code = 'charge' and user_id = 'usr_3'");
+  const faults = ['usr_3 (2026-01): charges = usage records of the user', 'usr_3: held = its transfers', 'ledger: spent = its transfers'];
+  expect(await faultsOf(store)).toEqual(faults);
+  expect(await faultsOf(store)).toEqual(faults);
+  expect(await provenMonths()).toEqual([]);
+  await store.sql("update transfers set amount = amount - 1 where code = 'charge' and user_id = 'usr_3'");
+  expect(await faultsOf(store)).toEqual([]);
+  expect(await provenMonths()).toEqual([{ month: 0 }]);
+  await stop();
+});
+
+test('wrong sums of a proven month are reported until a full verification, with whose sums the balances come out right', async () => {
+  const { store, stop } = await composePastMonth();
+  expect(await faultsOf(store)).toEqual([]);
+  await store.sql("update proven_months set spent = spent + 1 where user_id = 'usr_3'");
+  expect(await faultsOf(store)).toEqual(['ledger: spent = its transfers']);
+  expect(await faultsOf(store)).toEqual(['ledger: spent = its transfers']);
+  expect(await faultsOf(store, true)).toEqual(['usr_3 (2026-01): spent of the month = as proven', 'ledger: spent = its transfers']);
+  expect(await faultsOf(store, true)).toEqual([]);
+  expect(await faultsOf(store)).toEqual([]);
+  await stop();
+});
+
+test('usage of a past month that was moved from one user to another is reported', async () => {
+  const { store, stop } = await composePastMonth();
+  const move = async () => {
+    await store.sql('update usage_records set credits = 8 - credits');
+    await store.sql('update usage_users set credits_total = 8 - credits_total');
+    for (const table of ['usage_by_user', 'usage_by_user_agent', 'usage_user_days'])
+      await store.sql(`update ${table} set credits = 8 - credits, credits_total = 8 - credits_total`);
+  };
+  const charges = ['usr_3', 'usr_5'].map((userId) => `${userId} (2026-01): charges = usage records of the user`);
+  const used = ['usr_3', 'usr_5'].map((userId) => `${userId} (2026-01): used of the month = as proven`);
+  await move();
+  expect((await faultsOf(store)).sort()).toEqual(charges);
+  await move();
+  expect(await faultsOf(store)).toEqual([]);
+  await move();
+  expect((await faultsOf(store, true)).sort()).toEqual([...charges, ...used].sort());
+  await stop();
+});
+
 const months = 3;
 /** LONG_LEDGER=300000 settles so many holds in each month. */
 const holdsAMonth = Number(process.env['LONG_LEDGER'] ?? 1_500);
-const january = Date.UTC(2026, 0, 10);
-
 test(
   'past months are verified once, and a full verification finds later changes in them',
   async () => {
     const credits = await compose(january);
     const { ledgers, store, clock } = credits;
-    const tenant = { organizationId: 'org_long', environment: 'live' } as const;
     await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 1_000_000_000 }]);
     const batch = 1_000;
     for (let month = 0; month < months; month += 1) {

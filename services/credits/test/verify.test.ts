@@ -72,6 +72,7 @@ test('a changed record is reported with every sum that it is part of', async () 
     'usage_by_agent agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_user_agent usr_1 agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_user_days usr_1 2026-01-15 (2026-01): credits = usage records',
+    'usr_1 (2026-01): charges = usage records of the user',
     'usr_1: used this month = usage records of the month',
     'ledger: spent = usage records',
   ]);

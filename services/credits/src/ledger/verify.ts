@@ -5,7 +5,15 @@ import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';
 import { verifyBalances } from '../store/verify/balances.ts';
 import { verifyFirstAndLastDays } from '../store/verify/first-and-last-days.ts';
-import { compareMonth, type MonthSums, provenMonths, storeMonth, sumMonth } from '../store/verify/proven-months.ts';
+import {
+  compareCharges,
+  compareMonth,
+  provenMonths,
+  type SumsByMonth,
+  storeMonths,
+  sumMonth,
+  sumMonths,
+} from '../store/verify/proven-months.ts';
 import { verifyMonth } from '../store/verify/rollups.ts';
 import { daysWithRows, inSnapshot, ledgerMonths, nextTenant } from '../store/verify/steps.ts';
 
@@ -14,6 +22,10 @@ export interface Progress {
   tenant: Tenant;
   /** null: the tenant is done. */
   month: Month | null;
+  /** The tenant's first month with a fault, if one was found. */
+  firstFault?: Month | undefined;
+  /** A full verification found other sums than the stored ones of a month. */
+  differs?: boolean | undefined;
 }
 
 export interface Step {
@@ -23,15 +35,15 @@ export interface Step {
   failure?: unknown;
 }
 
-interface MonthStep extends Step {
-  /** A month that is over and was verified without a fault for the first time. */
-  proven?: { month: Month; sums: ReadonlyMap<string, MonthSums> };
+interface TenantStep extends Step {
+  /** The sums of months that are over, and with which the balances come out right. */
+  proven?: { months: SumsByMonth; replaced: boolean };
 }
 
 /**
- * One bounded step: verifies a month of a tenant, or the tenant's balances after all months. A month that is over is verified once and its
- * sums are stored; a full verification adds those up again. Where a tenant's step fails, the next step is that of the next tenant.
- * Undefined if nothing is left.
+ * One step: verifies a month of a tenant, or the tenant's balances after all months. A month that is over is verified once, and its sums are
+ * stored when the balances come out right with them; a full verification adds those up again. Where a tenant's step fails, the next step is
+ * that of the next tenant. Undefined if nothing is left.
  */
 export async function verifyStep(
   store: Store,
@@ -43,7 +55,7 @@ export async function verifyStep(
   const tenant = isInTenant ? progress.tenant : await nextTenant(store.sql, organizationId, progress?.tenant);
   if (tenant === undefined) return undefined;
   try {
-    return await verifyTenant(store, tenant, progress?.month ?? 0, isFull);
+    return await verifyTenant(store, isInTenant ? progress : { tenant, month: 0 }, isFull);
   } catch (cause) {
     if (!failuresOfTenants.has(classifyDatabaseFailure(cause))) throw cause;
     return { progress: { tenant, month: null }, faults: [], failure: cause };
@@ -53,41 +65,59 @@ export async function verifyStep(
 /** Failures that say nothing about other tenants: statements that take too long, and data that no statement can read. */
 const failuresOfTenants = new Set(['slow', 'item']);
 
-async function verifyTenant(store: Store, tenant: Tenant, lastMonth: Month, isFull: boolean): Promise<Step> {
-  const step = await inSnapshot(store, (sql) => nextStep(sql, tenant, lastMonth, isFull));
-  if (step.proven) {
-    const { month, sums } = step.proven;
-    await store.transaction(({ sql }) => storeMonth(sql, tenant, month, sums));
-  }
+async function verifyTenant(store: Store, progress: Progress, isFull: boolean): Promise<Step> {
+  const { proven, ...step } = await inSnapshot(store, (sql) => nextStep(sql, progress, isFull));
+  if (proven) await store.transaction(({ sql }) => storeMonths(sql, progress.tenant, proven));
   return step;
 }
 
-async function nextStep(sql: Sql, tenant: Tenant, lastMonth: Month, isFull: boolean): Promise<MonthStep> {
+async function nextStep(sql: Sql, progress: Progress, isFull: boolean): Promise<TenantStep> {
+  const { tenant } = progress;
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
-  const month = months.find((candidate) => candidate > lastMonth && (isFull || !proven.has(candidate)));
-  if (month !== undefined) return await proveMonth(sql, tenant, month, { months, proven });
-  const open = months.filter((each) => each > Math.max(0, ...proven));
-  return {
-    progress: { tenant, month: null },
-    faults: [...(await verifyBalances(sql, tenant, open)), ...(await verifyFirstAndLastDays(sql, tenant))],
-  };
+  const lastProven = Math.max(0, ...proven);
+  const month = months.find((candidate) => candidate > (progress.month ?? 0) && (isFull || !proven.has(candidate)));
+  return month === undefined
+    ? await verifyAllMonths(sql, progress, months, lastProven)
+    : await verifyOneMonth(sql, { ...progress, month }, lastProven, isFull);
 }
 
-async function proveMonth(
-  sql: Sql,
-  tenant: Tenant,
-  month: Month,
-  { months, proven }: { months: readonly Month[]; proven: ReadonlySet<Month> },
-): Promise<MonthStep> {
-  const progress = { tenant, month };
+async function verifyOneMonth(sql: Sql, progress: Progress & { month: Month }, lastProven: Month, isFull: boolean): Promise<Step> {
+  const { tenant, month } = progress;
   const days = await daysWithRows(sql, tenant, month);
   const faults = await verifyMonth(sql, tenant, month, days);
+  const differences: Discrepancy[] = [];
+  if (month <= lastProven) {
+    const sums = await sumMonth(sql, tenant, days);
+    faults.push(...compareCharges(month, sums));
+    differences.push(...(await compareMonth(sql, tenant, month, sums)));
+  }
+  const differs = progress.differs || (isFull && differences.length > 0);
+  const isFaulty = faults.length > 0 || (differences.length > 0 && !isFull);
+  const firstFault = progress.firstFault ?? (isFaulty ? month : undefined);
+  return { progress: { tenant, month, firstFault, differs }, faults: [...faults, ...differences] };
+}
+
+/**
+ * Verifies the balances with the stored sums of proven months. A full verification that found others proves all months again with those, if
+ * the balances come out right and nothing else is wrong.
+ */
+async function verifyAllMonths(sql: Sql, progress: Progress, months: readonly Month[], lastProven: Month): Promise<TenantStep> {
+  const { tenant, differs = false } = progress;
+  const next = { tenant, month: null };
   const ledger = await findLedger(sql, tenant);
+  if (ledger === undefined) return { progress: next, faults: [] };
+  const open = await sumMonths(
+    sql,
+    tenant,
+    months.filter((month) => month > lastProven),
+  );
+  const otherFaults = await verifyFirstAndLastDays(sql, tenant);
+  const faults = [...(await verifyBalances(sql, tenant, open, lastProven)), ...otherFaults];
+  const sums = differs ? await sumMonths(sql, tenant, months) : open;
+  const rest = differs ? [...(await verifyBalances(sql, tenant, sums, 0)), ...otherFaults] : faults;
+  const isRight = rest.length === 0 && !(differs && progress.firstFault !== undefined);
   // The time of a tenant never runs backwards: months before the one of its last change are final.
-  if (ledger === undefined || month >= monthOf(ledger.updatedAt)) return { progress, faults };
-  const sums = await sumMonth(sql, tenant, days);
-  if (proven.has(month) || month < Math.max(...proven))
-    return { progress, faults: [...faults, ...(await compareMonth(sql, tenant, month, sums))] };
-  const isNext = months.every((earlier) => earlier >= month || proven.has(earlier));
-  return isNext && faults.length === 0 ? { progress, faults, proven: { month, sums } } : { progress, faults };
+  const end = Math.min(progress.firstFault ?? Number.POSITIVE_INFINITY, monthOf(ledger.updatedAt));
+  const final = new Map([...sums].filter(([month]) => month < end));
+  return { progress: next, faults, ...(isRight && { proven: { months: final, replaced: differs } }) };
 }

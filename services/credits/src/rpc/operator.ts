@@ -81,12 +81,26 @@ function addStep(verified: Verified, step: Step, logger: Logger): void {
   } else if (month === null) verified.tenants += 1;
 }
 
-const keyOf = ({ tenant, month }: Progress) => [tenant.organizationId, tenant.environment, month ?? -1];
+const keyOf = ({ tenant, month, firstFault, differs }: Progress) => [
+  tenant.organizationId,
+  tenant.environment,
+  month ?? -1,
+  firstFault ?? -1,
+  differs ? 1 : 0,
+];
 
 function progressOf(after: readonly (string | number)[] | undefined): Progress | undefined {
   if (!after) return undefined;
-  const [organizationId, environment, month] = after as [string, Tenant['environment'], number];
-  return { tenant: { organizationId, environment }, month: month === -1 ? null : month };
+  // A replica of the previous release does not say which months have faults: then no month counts as proven.
+  const [organizationId, environment, month, firstFault = 0, differs = 0] = after as [
+    string,
+    Tenant['environment'],
+    number,
+    number?,
+    number?,
+  ];
+  const ofMonths = { firstFault: firstFault === -1 ? undefined : firstFault, differs: differs === 1 };
+  return { tenant: { organizationId, environment }, month: month === -1 ? null : month, ...ofMonths };
 }
 
 const toFault = (tenant: Tenant, { account, equation, expected, actual }: Discrepancy) => ({

@@ -4,7 +4,7 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
-import { type Day, maxDiscrepancies } from './steps.ts';
+import { type Day, daysWithRows, maxDiscrepancies } from './steps.ts';
 
 const maxRows = 5_000;
 const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const;
@@ -47,6 +47,7 @@ export const provenMonthStatements = {
     select $1, $2, $3, row.* from jsonb_to_recordset($4::jsonb) as row(user_id text, balance bigint, held bigint, pool bigint,
       spent bigint, outside bigint, used bigint)
     on conflict do nothing`,
+  remove: 'delete from proven_months where organization_id = $1 and environment = $2',
 } as const;
 
 /** Adds up a month from the rows of its days. Each statement reads one day, so that it is bounded. */
@@ -69,14 +70,46 @@ function addRow(sums: Map<string, MonthSums>, row: Record<keyof MonthSums | 'use
   sums.set(row.userId, total);
 }
 
-/** Stores the sums of a month that is over, once. */
-export async function storeMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<void> {
+/** The sums of months by user. */
+export type SumsByMonth = ReadonlyMap<Month, ReadonlyMap<string, MonthSums>>;
+
+export async function sumMonths(sql: Sql, tenant: Tenant, months: readonly Month[]): Promise<SumsByMonth> {
+  const sums = new Map<Month, Map<string, MonthSums>>();
+  for (const month of months) sums.set(month, await sumMonth(sql, tenant, await daysWithRows(sql, tenant, month)));
+  return sums;
+}
+
+/** Stores the sums of months that are over, once, or in place of those of all months. */
+export async function storeMonths(
+  sql: Sql,
+  tenant: Tenant,
+  { months, replaced }: { months: SumsByMonth; replaced: boolean },
+): Promise<void> {
+  if (replaced) await sql(provenMonthStatements.remove, tenantValues(tenant));
+  for (const [month, sums] of months) await storeMonth(sql, tenant, month, sums);
+}
+
+async function storeMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<void> {
   const rows = Array.from(sums, ([userId, of]) => ({ user_id: userId, ...of }));
   for (let first = 0; first < rows.length; first += maxRows) {
     const page = JSON.stringify(rows.slice(first, first + maxRows));
     await sql(provenMonthStatements.store, [...tenantValues(tenant), month, page]);
   }
 }
+
+/** The users whose charges of a month are not the credits of their usage records. */
+export function compareCharges(month: Month, sums: ReadonlyMap<string, MonthSums>): Discrepancy[] {
+  return Array.from(sums, ([userId, { spent, used }]) => ({
+    account: accountOf(userId, month),
+    equation: 'charges = usage records of the user',
+    expected: spent,
+    actual: used,
+  }))
+    .filter(({ expected, actual }) => expected !== actual)
+    .slice(0, maxDiscrepancies);
+}
+
+const accountOf = (userId: string, month: Month) => `${userId || 'ledger'} (${monthLabel(month)})`;
 
 /** The differences between the sums of a month's rows and its stored sums. */
 export async function compareMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<Discrepancy[]> {
@@ -88,8 +121,12 @@ export async function compareMonth(sql: Sql, tenant: Tenant, month: Month, sums:
     const [expected, actual] = [stored.get(userId) ?? zeroSums(), sums.get(userId) ?? zeroSums()];
     for (const figure of figures) {
       if (expected[figure] === actual[figure] || discrepancies.length >= maxDiscrepancies) continue;
-      const account = `${userId || 'ledger'} (${monthLabel(month)})`;
-      discrepancies.push({ account, equation: `${figure} of the month = as proven`, expected: expected[figure], actual: actual[figure] });
+      discrepancies.push({
+        account: accountOf(userId, month),
+        equation: `${figure} of the month = as proven`,
+        expected: expected[figure],
+        actual: actual[figure],
+      });
     }
   }
   return discrepancies;
