@@ -22,6 +22,7 @@ import { portalEntities } from './portal/store/entities.ts';
 import { removeEnded } from './portal/store/sessions.ts';
 import { sealedTwoFactorSecrets } from './portal/store/two-factors.ts';
 import { prepareSchema, schema } from './prepare-schema.ts';
+import { checkRecord } from './rpc/audit-log.ts';
 import { createRevocationWait } from './rpc/revocation.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly, isSignedWithOtherKeys } from './store/audit-verify.ts';
@@ -60,7 +61,7 @@ export async function start(process: ProcessContext, config: IdentityConfig, pau
       appendAudit(
         store,
         auditKeys,
-        messages.map((message) => message.payload),
+        messages.map(({ payload }) => checkRecord(payload)),
       ),
   });
   const uses = createCredentialUses(store);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createClient } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
 import { chainStart } from '../src/domain/audit-chain.ts';
@@ -129,6 +130,31 @@ test('with a role that owns nothing the service works, and cannot change its log
     await database.query(`drop owned by ${role}`);
   }
 });
+test('a row of the outbox that the service did not write breaks no chain, and is set aside if it is no entry', async () => {
+  const write = (id: string, change: object) => {
+    const facts = {
+      environment: '',
+      actorType: 'operator',
+      actorId: 'operator',
+      actorKeyId: '',
+      action: 'user.created',
+      outcome: 'success',
+    };
+    const rest = { targetType: 'user', targetId: 'u', requestId: '', changesJson: '{}', createdAt: '2026-03-01T10:00:00.1234Z' };
+    const payload = { id, organizationId: 'org_outbox', ...facts, ...rest, ...change };
+    return database.query("insert into outbox (id, topic, payload) values ($1, 'audit', $2)", [id, JSON.stringify(payload)]);
+  };
+  await write('a_time_with_four_decimals', {});
+  await write('b_no_text', { actorId: 5 });
+  await write('c_no_time', { createdAt: undefined });
+  await write('d_large', { requestId: 'x'.repeat(1_001) });
+  const countOf = async (table: string) => (await database.query(`select 1 from ${table} where organization_id = 'org_outbox'`)).rowCount;
+  await until('the outbox has been read', async () => (await countOf('audit_entries')) === 1 && (await countOf('dead_letters')) === 3);
+  expect(await faultsOf('org_outbox')).toEqual([]);
+  await append('org_outbox', 2);
+  expect(await faultsOf('org_outbox')).toEqual([]);
+});
+
 test('a long chain is verified page by page, over as many calls as it takes', async () => {
   for (let from = 0; from < 1_000; from += 250) await append('org_long', 250, from);
   const totals = { calls: 0, organizations: 0, entries: 0, faults: 0 };

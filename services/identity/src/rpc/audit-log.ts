@@ -20,34 +20,47 @@ export const appendAuditEntries = ({ store, auditKeys }: IdentityDeps): RpcOf<'i
     for (const { action } of entries)
       if (!subjects.includes(action.split('.')[0] ?? ''))
         throw invalidEntry('action', `${caller.service} writes no entries of this action.`);
-    await appendAudit(store, auditKeys, entries.map(toRecord));
+    await appendAudit(
+      store,
+      auditKeys,
+      entries.map((entry) => checkRecord(toRecord(entry))),
+    );
     return {};
   },
 });
 
 type Entry = Parameters<RpcOf<'identity', 'appendAuditEntries'>['handle']>[0]['entries'][number];
 
-/** Rejects entries that cannot be stored or read back, so that the sender can tell them from a failure of this service. */
 function toRecord(entry: Entry): AuditRecord {
-  const { id, organizationId, createdAt, changesJson } = entry;
+  const { actor, target, ...rest } = entry;
+  const actorTexts = { actorType: actor?.type ?? '', actorId: actor?.id ?? '', actorKeyId: actor?.keyId ?? '' };
+  return { ...rest, ...actorTexts, targetType: target?.type ?? '', targetId: target?.id ?? '' };
+}
+
+/**
+ * Rejects entries that cannot be stored or read back, so that the sender can tell them from a failure of this service. A row of the outbox
+ * may be of any form: writing that table needs no key.
+ */
+export function checkRecord(record: AuditRecord): AuditRecord {
+  const { id, organizationId, createdAt, changesJson } = record;
   if (id === '' || organizationId === '') throw invalidEntry('id', 'An entry has an id and an organization.');
   if (!isTime(createdAt)) throw invalidEntry('created_at', 'created_at must be a time.');
   if (!isObject(changesJson)) throw invalidEntry('changes_json', 'changes_json must hold an object.');
   const texts = {
     id,
     organizationId,
-    environment: entry.environment,
-    actorType: entry.actor?.type ?? '',
-    actorId: entry.actor?.id ?? '',
-    actorKeyId: entry.actor?.keyId ?? '',
-    action: entry.action,
-    targetType: entry.target?.type ?? '',
-    targetId: entry.target?.id ?? '',
-    outcome: entry.outcome,
-    requestId: entry.requestId,
+    environment: record.environment,
+    actorType: record.actorType,
+    actorId: record.actorId,
+    actorKeyId: record.actorKeyId,
+    action: record.action,
+    targetType: record.targetType,
+    targetId: record.targetId,
+    outcome: record.outcome,
+    requestId: record.requestId,
   };
-  const invalid = Object.entries(texts).find(([, text]) => text.length > maxTextLength || text.includes('\0'));
-  if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must have at most ${maxTextLength} characters, none of them NUL.`);
+  const invalid = Object.entries(texts).find(([, text]) => typeof text !== 'string' || text.length > maxTextLength || text.includes('\0'));
+  if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must be a text of at most ${maxTextLength} characters, none of them NUL.`);
   // The time in the form in which it is read back, because the hash covers the text.
   return { ...texts, createdAt: new Date(createdAt).toISOString(), changesJson };
 }
@@ -55,15 +68,15 @@ function toRecord(entry: Entry): AuditRecord {
 const invalidEntry = (param: string, message: string) => new ServiceError('invalid_request', { message, param });
 
 /** A time in a year that PostgreSQL and ISO 8601 write with four digits. */
-function isTime(text: string): boolean {
-  const time = Date.parse(text);
+function isTime(text: unknown): boolean {
+  const time = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return time >= 0 && time < Date.UTC(10_000, 0);
 }
 
-function isObject(json: string): boolean {
+function isObject(json: unknown): boolean {
   if (json === '') return true;
   // PostgreSQL cannot store NUL.
-  if (json.includes('\0')) return false;
+  if (typeof json !== 'string' || json.includes('\0')) return false;
   try {
     const value: unknown = JSON.parse(json);
     return typeof value === 'object' && value !== null && !Array.isArray(value);
