@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Limiter, Rule } from '@agent-service/http/limits/limits';
+import { type Limiter, type Rule, retryAfterSeconds } from '@agent-service/http/limits/limits';
 import { createLocalLimiter } from '@agent-service/http/limits/local-limiter';
 import { openRedis } from '@agent-service/queues';
 import { type OwnRedis, ownRedis, testRedisCluster } from '@agent-service/testkit';
@@ -240,6 +240,18 @@ test('Redis counts exactly as the pure rule does', async () => {
     }),
     { numRuns: 30 },
   );
+});
+
+test('a counter whose window outlasts a minute, because the clock of Redis was put back, begins again', async () => {
+  const shared = await openLimiter(redis.url, 'single');
+  const rules: Rule[] = [{ key: 'limit:{back}:own', policy: { name: 'own', limit: 2 } }];
+  for (let i = 0; i < 2; i++) await shared.take(rules);
+  expect((await shared.take(rules)).allowed).toBe(false);
+  await direct.pexpire('limit:{back}:own', 3_600_000);
+  const [first, second, third] = [await shared.take(rules), await shared.take(rules), await shared.take(rules)];
+  expect([first.allowed, second.allowed, third.allowed]).toEqual([true, true, false]);
+  expect(retryAfterSeconds(third)).toBeLessThanOrEqual(60);
+  expect(await direct.pttl('limit:{back}:own')).toBeLessThanOrEqual(60_000);
 });
 
 test('in a cluster each organization is counted on the node that has its slot', async () => {

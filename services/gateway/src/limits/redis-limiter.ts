@@ -102,6 +102,7 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
  * Does inside Redis what `applyLimits` of local-limiter.ts does, for many requests in order.
  * KEYS: the counters, each once. ARGV: the window in milliseconds, the limit of each counter, and then for each request how many
  * counters apply to it and their indexes in KEYS, negative where a counter is only checked.
+ * A counter that would outlast the window begins again: the clock of Redis was put back, or a failover led to a server whose clock is behind.
  * Returns for each request 1 or 0, and count and milliseconds left of each of its counters.
  */
 const takeScript = `
@@ -110,9 +111,10 @@ local limits, known, counts, rests = {}, {}, {}, {}
 for i, key in ipairs(KEYS) do
   local rest = redis.call('PTTL', key)
   limits[i] = tonumber(ARGV[i + 1])
-  known[i] = rest > 0 and tonumber(redis.call('GET', key)) or 0
+  local live = rest > 0 and rest <= window
+  known[i] = live and tonumber(redis.call('GET', key)) or 0
   counts[i] = known[i]
-  rests[i] = rest > 0 and rest or window
+  rests[i] = live and rest or window
 end
 
 local reply = {}
