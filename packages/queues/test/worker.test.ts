@@ -148,6 +148,28 @@ describe('a worker process', () => {
     await idle();
     expect(others).toEqual([]);
   });
+
+  test('that is killed before the clock of Redis is put back leaves a job that counts as abandoned after two minutes', async () => {
+    const key = (of: string) => `{answers}:answers:${of}`;
+    const age = (answerId: string) => direct.hset(key(`${answerId}-1`), 'timestamp', process.clock.now() - 120_000);
+    const [held, waits] = [answerJob('held'), answerJob('waits')];
+    const child = await startChild(60_000);
+    await producer.add([{ payload: held }]);
+    await untilMessage('begun held');
+    await age('held');
+    expect(await producer.abandoned([held])).toEqual([false]);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await producer.add([{ payload: waits }]);
+    await age('waits');
+    // After a step back by an hour these keys stay for that hour.
+    await direct.pexpire(key('stalled-check'), 3_600_000);
+    await direct.pexpire(key('held-1:lock'), 3_600_000);
+    expect(await producer.known([held, waits, answerJob('gone')])).toEqual([true, true, false]);
+    expect(await producer.abandoned([held, waits, answerJob('gone')])).toEqual([true, false, false]);
+    await direct.hset(key('held-1'), 'timestamp', process.clock.now() - 60_000);
+    expect(await producer.abandoned([held])).toEqual([false]);
+  });
 });
 
 describe('a process that stops', () => {

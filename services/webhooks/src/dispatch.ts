@@ -117,18 +117,24 @@ export function createRecovery({ store, dispatch, jobs, now, logger }: RecoveryO
     return webhooks.length;
   }
 
-  /** BullMQ finds the jobs of dead dispatchers itself, so no job that it knows is replaced. */
   async function checkJobs(): Promise<number> {
     const unconfirmed = await claimUnconfirmed(store.sql, now(), maxRecoveredPerBatch);
-    await redispatchUnbegunWork(unconfirmed, { isKnown, redispatch: (_, lost) => returnLost(lost) });
+    await redispatchUnbegunWork(unconfirmed, {
+      isKnown: (some) => areJobs('known', some),
+      async findDoubtful(known) {
+        const abandoned = await areJobs('abandoned', known);
+        return known.filter((_, index) => abandoned[index]);
+      },
+      redispatch: (_, lost) => returnLost(lost),
+    });
     return unconfirmed.length;
   }
 
-  async function isKnown(deliveries: readonly DispatchedDelivery[]): Promise<boolean[]> {
+  async function areJobs(state: 'known' | 'abandoned', deliveries: readonly DispatchedDelivery[]): Promise<boolean[]> {
     const payloads = toJobs(deliveries);
-    const known = await jobs.known(payloads);
-    const knownJobs = new Set(payloads.filter((_, index) => known[index]).map(({ job }) => job));
-    return deliveries.map(({ job }) => knownJobs.has(job));
+    const inState = await jobs[state](payloads);
+    const matches = new Set(payloads.filter((_, index) => inState[index]).map(({ job }) => job));
+    return deliveries.map(({ job }) => matches.has(job));
   }
 
   /** A locked webhook delays the deliveries of its own tenant only. */

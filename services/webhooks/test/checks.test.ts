@@ -63,6 +63,11 @@ const untilArmed = (webhookId: string, count: number) =>
   until(`${count} are dispatched`, async () => (await statesOf(webhookId)).filter((state) => state === 'armed').length === count);
 const lookAtOf = async (webhookId: string) =>
   (await query<{ look_at: Date | null }>(webhooks.databaseUrl, 'select look_at from endpoints where id = $1', [webhookId]))[0]?.look_at;
+const deliveryLookAt = async (webhookId: string) =>
+  Number(
+    (await query<{ look_at: Date }>(webhooks.databaseUrl, 'select look_at from deliveries where endpoint_id = $1', [webhookId]))[0]
+      ?.look_at,
+  );
 
 const end = ({ id, dispatch }: DeliveryRow, status: number, retryAfterMs = 0) => ({
   delivery: { organizationId, environment: 'live', deliveryId: id },
@@ -153,6 +158,34 @@ test('retries wait in the database only, and are dispatched when they are due', 
   expect((await statesOf(id))[1]).toBe('waiting');
   clock = late.due_at.getTime();
   await until('the second is dispatched at its time', async () => (await statesOf(id))[1] === 'armed');
+});
+
+test('deliveries of a job that its dispatcher left minutes ago are dispatched again though Redis still has it', async () => {
+  const id = await create();
+  await receive('evt_left');
+  await untilArmed(id, 1);
+  const redis = new Redis(webhooks.redisUrl);
+  const key = (of: string) => `{deliveries}:deliveries:${of}`;
+  const dispatches = async () => (await rowsOf(id))[0]?.dispatch ?? 0;
+  const before = await dispatches();
+  try {
+    const [{ job } = { job: '' }] = await query<{ job: string }>(
+      webhooks.databaseUrl,
+      'select job from deliveries where endpoint_id = $1',
+      [id],
+    );
+    await until('the job is added', async () => (await redis.exists(key(job))) === 1);
+    await redis.hset(key(job), 'timestamp', 1);
+    clock += 10 * second;
+    await until('it is checked', async () => (await deliveryLookAt(id)) > clock);
+    expect(await dispatches()).toBe(before);
+    expect(await redis.lrem(key('wait'), 1, job)).toBe(1);
+    await redis.lpush(key('active'), job);
+    clock += 10 * second;
+    await until('it is dispatched again', async () => (await dispatches()) > before);
+  } finally {
+    redis.disconnect();
+  }
 });
 
 test('lost deliveries return to their queue without a lock that the end of an attempt waits for', async () => {

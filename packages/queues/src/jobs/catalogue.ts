@@ -77,6 +77,9 @@ const jobs = {
   },
 } as const;
 
+/** A job whose worker has not renewed its lock for this long counts as abandoned. */
+export const lockMs = 8_000;
+
 export type JobName = keyof typeof jobs;
 export type PayloadOf<Name extends JobName> = z.output<(typeof jobs)[Name]['payload']>;
 

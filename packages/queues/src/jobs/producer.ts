@@ -5,7 +5,7 @@ import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
 import type { ChainableCommander } from 'ioredis';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf, queueOptions } from './catalogue.ts';
+import { type JobKind, type JobName, jobKind, keyPrefix, lockMs, type PayloadOf, queueOptions } from './catalogue.ts';
 import { queueMetrics } from './metrics.ts';
 
 interface NewJob<Payload> {
@@ -23,6 +23,11 @@ export interface Producer<Payload> {
   known(payloads: readonly Payload[]): Promise<boolean[]>;
   /** Returns for each job whether it has a priority and no worker has taken it. */
   waiting(payloads: readonly Payload[]): Promise<boolean[]>;
+  /**
+   * Returns for each job whether it was added minutes ago and is with a worker that does not renew its lock. BullMQ removes such a job within
+   * seconds, but where the clock of Redis was put back only after the difference.
+   */
+  abandoned(payloads: readonly Payload[]): Promise<boolean[]>;
   /** Changes the priority of jobs that still wait. */
   prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
   /** Removes the jobs that no worker runs. */
@@ -46,18 +51,16 @@ export function createProducer<Name extends JobName>(
   const limitMs = redis.commandLimitMs;
   const bounded = <T>(work: Promise<T>): Promise<T> =>
     withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
-
-  /** BullMQ offers these operations for one job only: a chunk is sent at once, and each chunk has its own time limit. */
-  async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-    for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
-  }
-
-  /** Asks Redis about each of the jobs, in one round trip. */
-  async function askForEach(ids: readonly string[], ask: (pipeline: ChainableCommander, id: string) => void): Promise<unknown[]> {
+  const askForEach: AskForEach = async (ids, ask) => {
     if (ids.length === 0) return [];
     const pipeline = redis.commands.pipeline();
     for (const id of ids) ask(pipeline, id);
     return repliesOf(await bounded(pipeline.exec()));
+  };
+
+  /** BullMQ offers these operations for one job only: a chunk is sent at once, and each chunk has its own time limit. */
+  async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+    for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
   }
 
   async function counts() {
@@ -86,6 +89,7 @@ export function createProducer<Name extends JobName>(
       const replies = await askForEach(payloads.map(kind.id), (pipeline, id) => pipeline.zscore(prioritizedKey, id));
       return replies.map((score) => score !== null);
     },
+    abandoned: (payloads) => areAbandoned(askForEach, queueKey, payloads.map(kind.id), process.clock.now()),
     async prioritize(all) {
       const backend = queueNow().getBackend();
       await inChunks(all, ({ payload, priority }) => ignoreMissingJob(backend.changePriority(kind.id(payload), priority)));
@@ -105,6 +109,23 @@ export function createProducer<Name extends JobName>(
 }
 
 const listed = 500;
+/** Asks Redis about each of the jobs, in one round trip. */
+type AskForEach = (ids: readonly string[], ask: (pipeline: ChainableCommander, id: string) => void) => Promise<unknown[]>;
+
+const abandonedAfterMs = 120_000;
+
+async function areAbandoned(askForEach: AskForEach, queueKey: string, ids: readonly string[], now: number): Promise<boolean[]> {
+  const added = await askForEach(ids, (pipeline, id) => pipeline.hget(`${queueKey}:${id}`, 'timestamp'));
+  const late = ids.filter((_, index) => added[index] && now - Number(added[index]) >= abandonedAfterMs);
+  const positions = await askForEach(late, (pipeline, id) => pipeline.lpos(`${queueKey}:active`, id));
+  const active = late.filter((_, index) => positions[index] !== null);
+  const restMs = await askForEach(active, (pipeline, id) => pipeline.pttl(`${queueKey}:${id}:lock`));
+  const abandoned = new Set(active.filter((_, index) => !isRenewed(restMs[index])));
+  return ids.map((id) => abandoned.has(id));
+}
+
+/** A lock is renewed for `lockMs`. The clock of Redis was put back if it lasts longer, and no worker has renewed it since. */
+const isRenewed = (restMs: unknown): boolean => typeof restMs === 'number' && restMs > 0 && restMs <= lockMs;
 
 /** Empty where the job has ended in the meantime, or is of another version. */
 function payloadsIn<Payload>(kind: JobKind<Payload>, data: unknown): Payload[] {

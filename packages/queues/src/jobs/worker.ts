@@ -3,7 +3,7 @@ import { withTimeout } from '@agent-service/work';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { isOutage, type RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { type JobKind, type JobName, jobKind, type PayloadOf, queueOptions } from './catalogue.ts';
+import { type JobKind, type JobName, jobKind, lockMs, type PayloadOf, queueOptions } from './catalogue.ts';
 import { queueMetrics } from './metrics.ts';
 
 /** The work of a job. Its signal aborts when the process stops or the job's time is over. An exception is logged. */
@@ -38,7 +38,7 @@ interface WorkerTimes {
 }
 
 /** A dead worker's jobs are removed within 11 s, before the third sweep of the service that owns their rows. */
-const usualTimes: WorkerTimes = { lockMs: 8_000, checkMs: 3_000 };
+const usualTimes: WorkerTimes = { lockMs, checkMs: 3_000 };
 const retryPauseMs = 500;
 /** The time that aborted handlers have to return their work. */
 const returnLimitMs = 2_000;
