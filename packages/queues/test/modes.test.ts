@@ -1,6 +1,7 @@
 import type { RunningProcess } from '@agent-service/runtime';
 import { ownRedis, testRedisCluster, testSentinel, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { openChannel } from '../src/channels/channel.ts';
 import { createPublisher } from '../src/channels/publisher.ts';
 import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections, startWorker } from '../src/index.ts';
@@ -109,8 +110,13 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
   test('messages arrive in order, and on their channel only', async () => {
     const received: number[] = [];
     const others: number[] = [];
-    const channel = await openChannel<number>(process, redis, 'replies', (messages) => void received.push(...messages));
-    await openChannel<number>(process, redis, 'replies', (messages) => void others.push(...messages));
+    const channel = await openChannel(
+      process,
+      redis,
+      { prefix: 'replies', message: z.number() },
+      (messages) => void received.push(...messages),
+    );
+    await openChannel(process, redis, { prefix: 'replies', message: z.number() }, (messages) => void others.push(...messages));
     const publisher = createPublisher<number>(process, redis);
     const sent = Array.from({ length: 500 }, (_, index) => index);
     for (const number of sent) {
@@ -140,7 +146,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     const done = new Set<string>();
     const received = new Set<string>();
     await startWorker(process, redis, 'answer', { concurrency: 10, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
-    const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
+    const channel = await openChannel(process, redis, { prefix: 'replies', message: z.string() }, (messages) => {
       for (const name of messages) received.add(name);
     });
     const publisher = createPublisher<string>(process, redis);

@@ -2,6 +2,7 @@ import type { RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { z } from 'zod';
 import { openChannel } from '../src/channels/channel.ts';
 import { createPublisher } from '../src/channels/publisher.ts';
 import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections, startWorker } from '../src/index.ts';
@@ -64,7 +65,12 @@ describe('without Redis', () => {
 
   test('lost messages are counted, and the receiver learns of the gap', async () => {
     const received: string[] = [];
-    const channel = await openChannel<string>(process, redis, 'replies', (messages) => void received.push(...messages));
+    const channel = await openChannel(
+      process,
+      redis,
+      { prefix: 'replies', message: z.string() },
+      (messages) => void received.push(...messages),
+    );
     const { publish } = createPublisher<string>(process, redis);
     const lost = async () =>
       Number(/ (\d+)$/m.exec(await process.metrics.registry.getSingleMetricAsString('channel_messages_lost_total'))?.[1] ?? 0);
@@ -93,7 +99,7 @@ describe('Redis comes back', () => {
   test('empty, and workers and channels go on by themselves', async () => {
     const received = new Set<string>();
     await work();
-    const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
+    const channel = await openChannel(process, redis, { prefix: 'replies', message: z.string() }, (messages) => {
       for (const message of messages) received.add(message);
     });
     const { publish } = createPublisher<string>(process, redis);
@@ -113,7 +119,7 @@ describe('Redis comes back', () => {
     const own = await testProcess();
     const late = await openRedis(own, auto(server.url));
     const received: string[] = [];
-    const channel = await openChannel<string>(own, late, 'replies', (messages) => void received.push(...messages));
+    const channel = await openChannel(own, late, { prefix: 'replies', message: z.string() }, (messages) => void received.push(...messages));
     await startWorker(own, late, 'answer', { concurrency: 5, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
     const { publish } = createPublisher<string>(own, late);
     const lateProducer = createProducer(own, late, 'answer');
@@ -159,7 +165,12 @@ test('a connection whose peer is silently lost is replaced', async () => {
   const own = await testProcess();
   const through = await openRedis(own, auto(proxy.url));
   const received: string[] = [];
-  const channel = await openChannel<string>(own, through, 'replies', (messages) => void received.push(...messages));
+  const channel = await openChannel(
+    own,
+    through,
+    { prefix: 'replies', message: z.string() },
+    (messages) => void received.push(...messages),
+  );
   const added = createProducer(own, through, 'answer');
   await eventually(() => added.add([{ payload: answerJob('before') }]));
   proxy.freeze();

@@ -6,6 +6,7 @@ import type { RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { z } from 'zod';
 import { openChannel } from '../src/channels/channel.ts';
 import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections } from '../src/index.ts';
 import { startWorker } from '../src/jobs/worker.ts';
@@ -97,7 +98,12 @@ describe('a worker process', () => {
 
   beforeEach(async () => {
     messages = [];
-    ({ name: channel } = await openChannel<string>(process, redis, 'said', (batch) => void messages.push(...batch)));
+    ({ name: channel } = await openChannel(
+      process,
+      redis,
+      { prefix: 'said', message: z.string() },
+      (batch) => void messages.push(...batch),
+    ));
   });
   afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL');

@@ -112,6 +112,18 @@ describe('a message that is waited for', () => {
     expect([status, read]).toEqual([200, [body.data.id]]);
   });
 
+  test('ignores forged ends', async () => {
+    world.peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
+    world.peer.agents.start = ({ answerId: id, replyChannel }) => {
+      const forged = { kind: 'ended' as const, id, message: answerMessage('msg_of_another') };
+      setImmediate(() => world.replies.send(replyChannel, { ...forged, message: {} as typeof forged.message }, forged));
+      return started(id);
+    };
+    const { status, body } = await world.post();
+    expect([status, body.data.content]).toEqual([200, 'You sold 120 orders.']);
+    expect(body.data.id).not.toBe('msg_of_another');
+  });
+
   test('ignores replies that are repeated, late, out of order or for an unknown request', async () => {
     world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
     const channels = new Set<string>();

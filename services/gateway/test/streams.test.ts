@@ -65,6 +65,17 @@ const waitedFor = async (of = gateway) => {
 const kinds = ({ events }: EventStream) => events.map(({ event }) => event);
 
 describe('a streamed answer', () => {
+  test('goes on after forged ends, and ends with the message that is read', async () => {
+    const { item, reader, send } = await begin();
+    send({ kind: 'started', attempt: 1 }, { kind: 'ended', message: {} as ReturnType<typeof answerMessage> });
+    send({ kind: 'ended', message: answerMessage('msg_of_another') }, { kind: 'started', attempt: 2 });
+    await reader.until(2);
+    expect(kinds(reader)).toEqual(['started', 'started']);
+    peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
+    await reader.ended;
+    expect(reader.events.at(-1)).toMatchObject({ event: 'completed', data: { id: item.answerId, content: 'You sold 120 orders.' } });
+  });
+
   test('arrives in pieces and in order, and ends with the whole message', async () => {
     const { item, reader, send } = await begin();
     expect(item.stream).toBe(true);

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { queueMetrics } from '../jobs/metrics.ts';
 import { reconnectPause } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { publishAll } from './publisher.ts';
-import { createGapDetector, type Parcel } from './sequence.ts';
+import { createGapDetector } from './sequence.ts';
 
 interface Channel {
   readonly name: string;
@@ -14,13 +15,22 @@ interface Channel {
   readonly lastGapAt: number;
 }
 
+interface ChannelKind<Message> {
+  readonly prefix: string;
+  readonly message: z.ZodType<Message>;
+}
+
+const parcel = z.tuple([z.string(), z.int(), z.array(z.unknown())]);
 const startLimitMs = 2_000;
 
-/** Opens a channel of this process alone, under a random name. The messages of one publisher arrive in order. */
+/**
+ * Opens a channel of this process alone, under a random name. The messages of one publisher arrive in order. Every process that reaches Redis can publish
+ * there, so each message is checked, and one that is refused counts as lost.
+ */
 export async function openChannel<Message>(
   process: ProcessContext,
   redis: RedisConnections,
-  prefix: string,
+  { prefix, message }: ChannelKind<Message>,
   onMessages: (messages: Message[]) => void,
 ): Promise<Channel> {
   const name = `${prefix}:${randomUUID()}`;
@@ -28,14 +38,26 @@ export async function openChannel<Message>(
   const { faults } = queueMetrics(process);
   let lastGapAt = 0;
 
+  function note(cause: unknown): void {
+    faults.inc({ queue: prefix, kind: 'other' });
+    process.logger.error({ event: 'channel_message_failed', channel: prefix, err: cause });
+  }
+
+  function accept(received: unknown): Message[] {
+    const { success, data, error } = message.safeParse(received);
+    if (success) return [data];
+    note(error);
+    lastGapAt = process.clock.now();
+    return [];
+  }
+
   function receive(text: string): void {
     try {
-      const [publisher, number, messages] = JSON.parse(text) as Parcel<Message>;
+      const [publisher, number, messages] = parcel.parse(JSON.parse(text));
       if (isGap(publisher, number)) lastGapAt = process.clock.now();
-      onMessages(messages as Message[]);
+      onMessages(messages.flatMap(accept));
     } catch (cause) {
-      faults.inc({ queue: prefix, kind: 'other' });
-      process.logger.error({ event: 'channel_message_failed', channel: prefix, err: cause });
+      note(cause);
     }
   }
 

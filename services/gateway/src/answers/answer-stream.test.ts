@@ -166,6 +166,16 @@ describe('an answer’s stream', () => {
     expect(text).not.toContain('failed');
   });
 
+  test('whose end cannot be written ends as an internal error', async () => {
+    const stream = new AnswerStream(usual);
+    const { response, reader } = await connected();
+    const written = stream.writeTo(response, accepted);
+    stream.take({ ...ended, message: {} as typeof ended.message });
+    const [text, end] = await Promise.all([textOf(reader), written]);
+    expect(text).toMatch(/^event: failed\ndata: .*"code":"internal"/m);
+    expect(end.error?.code).toBe('internal');
+  });
+
   test('that is deleted ends with that failure', async () => {
     const stream = new AnswerStream(usual);
     stream.end('deleted');

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
+import { type AnswerMessage, type AnswerRecord, ServiceError } from '@agent-service/contracts';
 import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
 import type { StreamEnd } from '@agent-service/http/replies/reply';
@@ -168,13 +168,13 @@ export class AnswerStream implements Waiter {
       return;
     }
     this.#hasEnded = true;
-    void this.#complete(message);
+    this.#complete(message).catch((cause: unknown) => this.#fail(new ServiceError('internal', { cause })));
   }
 
   /** Writes the whole message, as a list of messages shows it, once the bytes of the organization are below their limit. */
   async #complete(message: AnswerMessage): Promise<void> {
     const { readRecord, bufferedBytes, organizationId, memoryWaitMs, now } = this.#options;
-    const record = await readRecord(message.id);
+    const record = await readRecord(this.#accepted.messageId);
     const cutAt = now() + memoryWaitMs;
     while (this.#isOpen && bufferedBytes.isFull(organizationId)) {
       if (now() >= cutAt) this.#response?.destroy();
