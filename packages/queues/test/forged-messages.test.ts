@@ -1,7 +1,8 @@
 import type { RunningProcess } from '@agent-service/runtime';
 import { testRedis, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createReplyPublisher, openRedis, openReplyChannel, openWorkerChannel, type RedisConnections, type Reply } from '../src/index.ts';
+import { createPublisher } from '../src/channels/publisher.ts';
+import { openRedis, openReplyChannel, openWorkerChannel, type RedisConnections, type Reply } from '../src/index.ts';
 import { auto, patient, testProcess } from './support.ts';
 
 let process: RunningProcess;
@@ -29,16 +30,23 @@ const message: Extract<Reply, { kind: 'ended' }>['message'] = {
 };
 const end = { kind: 'ended', id: 'msg_1', message } as const;
 
-const publish = (channel: string, parcel: unknown) =>
-  redis.commands.publish(channel, typeof parcel === 'string' ? parcel : JSON.stringify(parcel));
+const openReplies = async () => {
+  const received: Reply[] = [];
+  const channel = await openReplyChannel(process, redis, (replies) => void received.push(...replies));
+  return { channel, received };
+};
+const publishAnything = (address: string, ...all: unknown[]) => {
+  const { publish } = createPublisher<unknown>(process, redis);
+  for (const one of all) publish(address, one);
+};
 const faults = async () =>
   Number(
     /queue="(?:replies|worker)".* (\d+)$/m.exec(await process.metrics.registry.getSingleMetricAsString('queue_faults_total'))?.[1] ?? 0,
   );
 
 test('replies of other forms are dropped, counted as faults and count as lost, and the others of their parcel arrive', async () => {
-  const received: Reply[] = [];
-  const channel = await openReplyChannel(process, redis, (replies) => void received.push(...replies));
+  const { channel, received } = await openReplies();
+  const before = await faults();
   const refused = [
     { ...end, message: {} },
     { ...end, id: 'msg_2' },
@@ -52,13 +60,47 @@ test('replies of other forms are dropped, counted as faults and count as lost, a
     null,
   ];
   const good = { kind: 'delta', id: 'msg_1', attempt: 1, restarts: 1, text: 'a' };
-  await publish(channel.name, ['x', 1, [...refused, good]]);
-  for (const parcel of ['{', 'null', ['x'], ['x', '2', []], ['x', 2, 'ended']]) await publish(channel.name, parcel);
-  createReplyPublisher(process, redis).publish(channel.name, end);
-  await until('the publisher is heard', async () => received.length >= 2);
+  publishAnything(channel.address, ...refused, good, end);
+  await until('the others arrive', async () => received.length >= 2);
   expect(received).toEqual([good, end]);
   expect(channel.lastGapAt).toBeGreaterThan(0);
-  expect(await faults()).toBe(refused.length + 5);
+  expect((await faults()) - before).toBe(refused.length);
+});
+
+test('what is published without the key of the channel is dropped, also with the signature of another parcel', async () => {
+  const { channel, received } = await openReplies();
+  const { channel: other } = await openReplies();
+  const before = await faults();
+  const subscriber = redis.openSubscriber();
+  const texts: string[] = [];
+  subscriber.on('message', (_, text: string) => void (text !== '' && texts.push(text)));
+  await subscriber.connect();
+  await subscriber.subscribe(other.name);
+  publishAnything(other.address, end);
+  await until('a signed parcel arrives', async () => texts.length > 0);
+  subscriber.disconnect();
+  const [signed = ''] = texts;
+  const parcel = JSON.stringify(['x', 1, [end]]);
+  const forged = [signed, parcel, signed.slice(0, 43) + parcel, 'x'.repeat(43) + parcel, '{', 'null'];
+  for (const text of forged) await redis.commands.publish(channel.name, text);
+  publishAnything(channel.name, end);
+  const last = { kind: 'started', id: 'msg_last', attempt: 1 };
+  publishAnything(channel.address, last);
+  await until('the last one arrives', async () => received.length > 0);
+  await until('the rest is dropped', async () => (await faults()) - before === forged.length + 1);
+  expect([received, channel.lastGapAt]).toEqual([[last], 0]);
+});
+
+test('a process of the version before, whose channel has no key, gets parcels without a signature', async () => {
+  const subscriber = redis.openSubscriber();
+  const texts: string[] = [];
+  subscriber.on('message', (_, text: string) => void texts.push(text));
+  await subscriber.connect();
+  await subscriber.subscribe('replies:before');
+  publishAnything('replies:before', end);
+  await until('a parcel arrives', async () => texts.length > 0);
+  subscriber.disconnect();
+  expect(JSON.parse(texts[0] ?? '')).toEqual([expect.any(String), 1, [end]]);
 });
 
 test('notices of other forms are dropped', async () => {
@@ -66,7 +108,7 @@ test('notices of other forms are dropped', async () => {
   const channel = await openWorkerChannel(process, redis, (notices) => void received.push(...notices));
   const notice = { kind: 'unwanted', id: 'msg_1', attempt: 1 };
   const refused = [null, 1, {}, { ...notice, id: {} }, { ...notice, attempt: null }, { ...notice, kind: '__proto__' }];
-  await publish(channel.name, ['x', 1, [...refused, notice]]);
+  publishAnything(channel.address, ...refused, notice);
   await until('the notice arrives', async () => received.length > 0);
   expect(received).toEqual([notice]);
 });

@@ -120,7 +120,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     const publisher = createPublisher<number>(process, redis);
     const sent = Array.from({ length: 500 }, (_, index) => index);
     for (const number of sent) {
-      publisher.publish(channel.name, number);
+      publisher.publish(channel.address, number);
       if (number % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     await until('all have arrived', async () => received.length >= sent.length);
@@ -157,7 +157,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
         return done.has(name);
       });
       await until(`the message ${name} is received`, async () => {
-        publisher.publish(channel.name, name);
+        publisher.publish(channel.address, name);
         return received.has(name);
       });
     };

@@ -75,18 +75,18 @@ describe('without Redis', () => {
     const lost = async () =>
       Number(/ (\d+)$/m.exec(await process.metrics.registry.getSingleMetricAsString('channel_messages_lost_total'))?.[1] ?? 0);
     await until('a message arrives', async () => {
-      publish(channel.name, 'before');
+      publish(channel.address, 'before');
       return received.length > 0;
     });
     const lostBefore = await lost();
     await server.stop();
-    publish(channel.name, 'lost');
-    publish(channel.name, 'lost too');
+    publish(channel.address, 'lost');
+    publish(channel.address, 'lost too');
     await until('the loss is counted', async () => (await lost()) - lostBefore >= 2);
     await until('the gap is known', async () => channel.lastGapAt > 0);
     await server.start();
     await until('messages come again', async () => {
-      publish(channel.name, 'after');
+      publish(channel.address, 'after');
       return received.includes('after');
     });
     expect(received.filter((text) => text.startsWith('lost'))).toEqual([]);
@@ -106,7 +106,7 @@ describe('Redis comes back', () => {
     for (const round of ['first', 'second', 'third']) {
       await jobsFlow(round);
       await until('messages flow', async () => {
-        publish(channel.name, round);
+        publish(channel.address, round);
         return received.has(round);
       });
       await server.stop();
@@ -129,7 +129,7 @@ describe('Redis comes back', () => {
     await eventually(() => lateProducer.add([{ payload: answerJob('late') }]));
     await until('the job is done', async () => done.has('late'));
     await until('messages flow', async () => {
-      publish(channel.name, 'hello');
+      publish(channel.address, 'hello');
       return received.length > 0;
     });
     await own.stop();
@@ -180,7 +180,7 @@ test('a connection whose peer is silently lost is replaced', async () => {
   await until('the job is done', async () => done.has('after'));
   const { publish } = createPublisher<string>(process, redis);
   await until('messages come again', async () => {
-    publish(channel.name, 'after');
+    publish(channel.address, 'after');
     return received.includes('after');
   });
   expect(channel.lastGapAt).toBeGreaterThan(0);

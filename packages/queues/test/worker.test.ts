@@ -98,7 +98,7 @@ describe('a worker process', () => {
 
   beforeEach(async () => {
     messages = [];
-    ({ name: channel } = await openChannel(
+    ({ address: channel } = await openChannel(
       process,
       redis,
       { prefix: 'said', message: z.string() },

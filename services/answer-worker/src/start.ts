@@ -88,7 +88,7 @@ export async function composeDeps(
     for (const { id, attempt } of notices) inFlightAnswers.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
-  const answers = createAnswersApi(agents, { workerChannel: channel.name });
+  const answers = createAnswersApi(agents, { workerChannel: channel.address });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES, allowedNetworks: config.DATA_SOURCE_ALLOWED_NETWORKS });
   const gate = openStatementGate(process, apart ? { threads: apartThreads } : {});
   const timeZone = config.DATA_TIME_ZONE;

@@ -6,11 +6,15 @@ import { z } from 'zod';
 import { queueMetrics } from '../jobs/metrics.ts';
 import { reconnectPause } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
+import { addressOf, newKey, unseal } from './address.ts';
 import { publishAll } from './publisher.ts';
 import { createGapDetector } from './sequence.ts';
 
 interface Channel {
+  /** Its name in Redis, where everyone can read it. */
   readonly name: string;
+  /** Its publishers have to know it. */
+  readonly address: string;
   /** Messages may have been lost until this time (the process's clock, ms); 0 if none was. Receivers read back what they awaited then. */
   readonly lastGapAt: number;
 }
@@ -24,8 +28,8 @@ const parcel = z.tuple([z.string(), z.int(), z.array(z.unknown())]);
 const startLimitMs = 2_000;
 
 /**
- * Opens a channel of this process alone, under a random name. The messages of one publisher arrive in order. Every process that reaches Redis can publish
- * there, so each message is checked, and one that is refused counts as lost.
+ * Opens a channel of this process alone, under a random name. The messages of one publisher arrive in order. Every process that reaches Redis
+ * can publish there: what is not signed with the key of the channel is dropped, and a signed message of another form counts as lost.
  */
 export async function openChannel<Message>(
   process: ProcessContext,
@@ -34,6 +38,7 @@ export async function openChannel<Message>(
   onMessages: (messages: Message[]) => void,
 ): Promise<Channel> {
   const name = `${prefix}:${randomUUID()}`;
+  const key = newKey();
   const isGap = createGapDetector();
   const { faults } = queueMetrics(process);
   let lastGapAt = 0;
@@ -53,7 +58,7 @@ export async function openChannel<Message>(
 
   function receive(text: string): void {
     try {
-      const [publisher, number, messages] = parcel.parse(JSON.parse(text));
+      const [publisher, number, messages] = parcel.parse(JSON.parse(unseal(text, key)));
       if (isGap(publisher, number)) lastGapAt = process.clock.now();
       onMessages(messages.flatMap(accept));
     } catch (cause) {
@@ -72,6 +77,7 @@ export async function openChannel<Message>(
   await subscription.first(startLimitMs);
   return {
     name,
+    address: addressOf(name, key),
     get lastGapAt() {
       return subscription.isSubscribed ? lastGapAt : process.clock.now();
     },

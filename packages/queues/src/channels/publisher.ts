@@ -4,11 +4,12 @@ import { Cluster, type Redis } from 'ioredis';
 import { queueMetrics } from '../jobs/metrics.ts';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
+import { seal } from './address.ts';
 import { createNumbering, type Parcel } from './sequence.ts';
 
 interface Publisher<Message> {
   /** Never waits and never fails. A message that cannot be delivered is counted, and the next one shows the receiver the gap. */
-  publish(channel: string, message: Message): void;
+  publish(address: string, message: Message): void;
 }
 
 /**
@@ -19,39 +20,40 @@ export function createPublisher<Message>(process: ProcessContext, redis: RedisCo
   const name = randomUUID();
   const numberOf = createNumbering();
   const { lost } = queueMetrics(process);
-  /** The messages that a channel was not sent yet; an entry exists from its first message until its last parcel has arrived. */
+  /** The messages that an address was not sent yet; an entry exists from its first message until its last parcel has arrived. */
   const pending = new Map<string, Message[]>();
   let due: string[] = [];
 
-  function schedule(channel: string): void {
+  function schedule(address: string): void {
     if (due.length === 0) setImmediate(flush);
-    due.push(channel);
+    due.push(address);
   }
 
   function flush(): void {
     const parcels = due.map(pack);
     due = [];
     const sent = publishAll(redis.commands, parcels);
-    for (const [index, { channel, count }] of parcels.entries()) sent[index]?.catch(() => lost.inc(count)).finally(() => arrived(channel));
+    for (const [index, { address, count }] of parcels.entries()) sent[index]?.catch(() => lost.inc(count)).finally(() => arrived(address));
   }
 
-  function pack(channel: string) {
-    const messages = pending.get(channel) ?? [];
-    pending.set(channel, []);
-    return { channel, count: messages.length, text: JSON.stringify([name, numberOf(channel), messages] satisfies Parcel<Message>) };
+  function pack(address: string) {
+    const messages = pending.get(address) ?? [];
+    pending.set(address, []);
+    const text = JSON.stringify([name, numberOf(address), messages] satisfies Parcel<Message>);
+    return { address, count: messages.length, ...seal(address, text) };
   }
 
-  function arrived(channel: string): void {
-    if (pending.get(channel)?.length === 0) pending.delete(channel);
-    else schedule(channel);
+  function arrived(address: string): void {
+    if (pending.get(address)?.length === 0) pending.delete(address);
+    else schedule(address);
   }
 
   return {
-    publish(channel, message) {
-      const queued = pending.get(channel);
+    publish(address, message) {
+      const queued = pending.get(address);
       if (queued) return void queued.push(message);
-      pending.set(channel, [message]);
-      schedule(channel);
+      pending.set(address, [message]);
+      schedule(address);
     },
   };
 }

@@ -45,7 +45,7 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
   });
   const { channel, producers, publisher } = running.started;
   return {
-    channel: channel.name,
+    channel: channel.address,
     replies,
     of: (answerId) => replies.filter(({ id }) => id === answerId),
     async dispatch(answerIds, dispatch = 1, queue = 'answer', shared = false) {

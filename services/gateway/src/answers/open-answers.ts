@@ -50,7 +50,7 @@ export async function openAnswers(
       readRecord: createRecordReader(agents, process.logger),
       waits,
       bufferedBytes,
-      replyChannel: channel.name,
+      replyChannel: channel.address,
       waitMs,
       now,
       timeOfDay: process.clock.now,
