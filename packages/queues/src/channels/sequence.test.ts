@@ -28,4 +28,10 @@ describe('the numbers of parcels', () => {
     for (let other = 0; other < 10_000; other++) numberOf(`channel-${other}`);
     expect(missing('one', numberOf('channel'))).toBe(false);
   });
+
+  test('show no gap for parcels that come a second time, nor behind them', () => {
+    const missing = createGapDetector();
+    for (const number of [1, 2, 3, 1, 2, 4, 1, 5, 3, 6]) expect(missing('one', number)).toBe(false);
+    expect(missing('one', 8)).toBe(true);
+  });
 });

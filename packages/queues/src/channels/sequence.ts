@@ -16,12 +16,12 @@ export function createNumbering(): (channel: string) => number {
   };
 }
 
-/** Tells for each parcel if one before it is missing. A publisher that starts again at 1 has missed none. */
+/** Tells for each parcel if one before it is missing. A repeated one, which any client of Redis can send, is no gap. */
 export function createGapDetector(): (publisher: string, number: number) => boolean {
   const last = new LRUCache<string, number>({ max: maxKnown });
   return (publisher, number) => {
-    const expected = (last.get(publisher) ?? 0) + 1;
-    last.set(publisher, number);
-    return number !== expected && number !== 1;
+    const before = last.get(publisher) ?? 0;
+    last.set(publisher, Math.max(before, number));
+    return number > before + 1;
   };
 }
