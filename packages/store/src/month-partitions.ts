@@ -4,7 +4,7 @@ import type { Store } from './store.ts';
 
 /** The partitions of a table by time, one for each month. */
 export interface Partitions {
-  /** Creates the partitions of the months around this time. Costs a look-up of each in a minute once they exist. */
+  /** Creates the partitions of the months around this time. Once they exist they are looked up in the background, each once a minute. */
   ensure(now: number): Promise<void>;
   /** Creates the partition of this month alone, for writes that must not depend on whether a later one can be created now. */
   ensureCurrent(now: number): Promise<void>;
@@ -34,13 +34,14 @@ export function createMonthPartitions(
   { before, after, fillfactor = 100 }: Around,
   elapsed = () => performance.now(),
 ): Partitions {
-  /** Callers that ask at once share one look-up; one that fails is not kept. */
+  /** One look-up for all callers. They wait for the first one only, and for the one after a failure, so that a lost connection holds up none. */
   const known = new LRUCache<number, true>({
     max: maxKnownMonths,
     ttl: knownForMs,
     ttlResolution: 0,
     perf: { now: elapsed },
     fetchMethod: make,
+    allowStale: true,
   });
   async function make(month: number): Promise<true> {
     // Without the lock, which a process may hold that was frozen: as a rule the partition exists, and a start must not wait for it.
