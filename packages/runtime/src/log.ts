@@ -19,6 +19,10 @@ const secretNames = new Set([
   'token',
   'password',
   'secret',
+  'reply_channel',
+  'replyChannel',
+  'worker_channel',
+  'workerChannel',
 ]);
 const censored = '[redacted]';
 
