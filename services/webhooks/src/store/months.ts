@@ -7,7 +7,7 @@ const eventsRetainedMs = deliveriesRetainedMs + 7 * day;
 
 /** The monthly partitions of events and deliveries. They are created ahead, and dropped when their last day is no longer retained. */
 export interface Months {
-  /** Creates the partitions of this month and the next, and of the oldest events that are received. Costs nothing once they are known. */
+  /** Creates the partitions of this month and the next, and of the oldest events that are received. Costs a look-up of each in a minute once they exist. */
   ensure(now: number): Promise<void>;
   /** Creates only what deliveries and events of these times need now: creating another partition may wait for a lock, such as that of an ANALYZE. */
   ensureCurrent(now: number, eventsAt?: readonly number[]): Promise<void>;
