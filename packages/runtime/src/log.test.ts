@@ -45,10 +45,12 @@ test('an error is written with its code and causes, and without the command or r
   expect(logger[symbols.serializersSym]).toHaveProperty('err', describeError);
 });
 
-test('an error has a few kilobytes in the log, however long its texts are', () => {
+test('an error has some tens of kilobytes in the log at most, however long its texts are and however many errors it combines', () => {
   const long = 'x'.repeat(400_000);
   const cause = Object.assign(new Error(long), { code: long });
   const described = JSON.stringify(describeError(new AggregateError([cause], long, { cause })));
   expect(described.length).toBeLessThan(50_000);
   expect(described).toContain('AggregateError: xxx');
+  const combined = Array.from({ length: 30 }, () => Object.assign(new AggregateError(Array(30).fill(cause), long), { code: long }));
+  expect(JSON.stringify(describeError(new AggregateError(combined, long))).length).toBeLessThan(50_000);
 });

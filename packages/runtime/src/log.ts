@@ -61,33 +61,36 @@ export function withoutSecrets(event: Record<string, unknown>): Record<string, u
   return clean;
 }
 
-/** Characters of each text of an error: other servers choose how long they are. */
+/** Characters of each text of an error, and of each error that it combines: other servers choose how long they are. */
 const maxTextLength = 8_000;
+const maxInnerTextLength = 1_000;
 const maxErrors = 10;
 
 /** Fields of PostgreSQL's errors that repeat a row or a statement. */
 const fieldsWithData = new Set(['detail', 'where', 'internalQuery']);
 
 /**
- * An error with its causes, in some kilobytes and without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
+ * An error with its causes, in some tens of kilobytes at most and without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
  * its arguments, which for the first one of a connection are the password.
  */
 export function describeError(cause: unknown): unknown {
   const described: unknown = stdSerializers.err(cause as Error);
-  return described === cause ? cause : withoutData(described as SerializedError);
-}
-
-function withoutData(described: SerializedError): Record<string, unknown> {
-  const isSafe = ([name, value]: [string, unknown]) => typeof value !== 'object' && !fieldsWithData.has(name) && !secretNames.has(name);
-  const several = (described['aggregateErrors'] as SerializedError[] | undefined)
+  if (described === cause) return cause;
+  const error = described as SerializedError;
+  const several = (error['aggregateErrors'] as SerializedError[] | undefined)
     ?.filter((each) => each instanceof Object)
     .slice(0, maxErrors)
-    .map(withoutData);
-  const safe = Object.entries(described).filter(isSafe);
-  return { ...Object.fromEntries(safe.map(([name, value]) => [name, shorten(value)])), ...(several && { aggregateErrors: several }) };
+    .map((each) => withoutData(each, maxInnerTextLength));
+  return { ...withoutData(error, maxTextLength), ...(several && { aggregateErrors: several }) };
 }
 
-const shorten = (value: unknown): unknown => (typeof value === 'string' ? value.slice(0, maxTextLength).toWellFormed() : value);
+/** Its texts, numbers and flags, without the errors that it combines. */
+function withoutData(described: SerializedError, maxLength: number): Record<string, unknown> {
+  const isSafe = ([name, value]: [string, unknown]) => typeof value !== 'object' && !fieldsWithData.has(name) && !secretNames.has(name);
+  const shorten = (value: unknown) => (typeof value === 'string' ? value.slice(0, maxLength).toWellFormed() : value);
+  const safe = Object.entries(described).filter(isSafe);
+  return Object.fromEntries(safe.map(([name, value]) => [name, shorten(value)]));
+}
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
