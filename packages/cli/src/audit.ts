@@ -106,10 +106,13 @@ function listCommand(verb: ReturnType<typeof group>, run: Run): void {
     );
 }
 
+/** A time without its zone would be one of the zone that this computer is in. */
+const dateOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })]);
+
 function time(text: string): string {
-  const milliseconds = Date.parse(text);
+  const milliseconds = dateOrTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (milliseconds >= 0) return new Date(milliseconds).toISOString();
-  throw new InvalidArgumentError('It must be a date, or a time as 2026-01-31T12:00:00Z.');
+  throw new InvalidArgumentError('It must be a date, or a time with its zone as 2026-01-31T12:00:00Z or 2026-01-31T14:00:00+02:00.');
 }
 
 type Entry = Awaited<ReturnType<Identity['listAuditEntries']>>['entries'][number];
