@@ -87,7 +87,7 @@ function isObject(json: unknown): boolean {
 
 /** A read with filters may look at every entry of an organization: at most two of the connections are busy with such reads. */
 const filteredLimits = { permits: 2, maxWaiting: 20 };
-/** How long a statement of such a read may take: reads of other organizations wait for it. */
+/** How long the statements of such a read may take together: reads of other organizations wait for them. */
 const filteredReadMs = 2_000;
 
 export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listAuditEntries'> => {
@@ -118,15 +118,24 @@ export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'ident
 /** Ends the statements of a filtered read with the time of its caller, and sooner where the log is too long for its filters. */
 async function readWithin<T>(store: Store, call: Call, read: (sql: Sql) => Promise<T>): Promise<T> {
   call.checkDeadline();
-  const leftMs = Math.max(1, Math.floor(call.expiresAt - performance.now()));
-  try {
-    return await store.transaction(({ sql }) => read(sql), { statementLimitMs: Math.min(filteredReadMs, leftMs) });
-  } catch (cause) {
-    if (!isStatementTimeout(cause)) throw cause;
-    if (leftMs < filteredReadMs) throw new ServiceError('deadline_exceeded', { cause });
-    // No replica would be faster, so it is not `unavailable`, after which the call is sent to the next replica.
-    throw new ServiceError('invalid_request', { message: tooLong, param: 'date_from', cause });
-  }
+  const readOn = async (sql: Sql) => {
+    // A wait for the connection says nothing about the log.
+    const endsAt = Math.min(performance.now() + filteredReadMs, call.expiresAt);
+    const limited: Sql = async (statement, values) => {
+      const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
+      await sql(`select set_config('statement_timeout', $1, true)`, [String(leftMs)]);
+      return await sql(statement, values);
+    };
+    try {
+      return await read(limited);
+    } catch (cause) {
+      if (!isStatementTimeout(cause)) throw cause;
+      if (endsAt === call.expiresAt) throw new ServiceError('deadline_exceeded', { cause });
+      // No replica would be faster, so it is not `unavailable`, after which the call is sent to the next replica.
+      throw new ServiceError('invalid_request', { message: tooLong, param: 'date_from', cause });
+    }
+  };
+  return await store.transaction(({ sql }) => readOn(sql), { statementLimitMs: filteredReadMs });
 }
 
 const tooLong =
