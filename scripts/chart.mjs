@@ -90,7 +90,7 @@ const accepted = [
   { webhooks: { enabled: true }, defaults: { autoscaling: { enabled: true } } },
   { service: { type: 'LoadBalancer', loadBalancerSourceRanges: ['192.0.2.0/24'] }, portalService: { type: 'NodePort' } },
   { service: { type: 'NodePort', externalTrafficPolicy: 'Cluster' } },
-  { defaults: { resources: { requests: { cpu: '500m' } } } },
+  { defaults: { resources: { requests: { cpu: '500m', memory: '2Gi' }, limits: { memory: '2Gi' } } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
     webhooks: { enabled: true },
@@ -110,6 +110,9 @@ const addressesOutside = {
 
 /** Ports that may be reached everywhere: those of name servers, and of the database and its pooler where `databaseTo` is empty. */
 const portsEverywhere = new Set([53, 5353, 5432, 6432]);
+
+/** Units of quantities of Kubernetes. */
+const units = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
 
 const helm = process.env.HELM ?? 'helm';
 if (spawnSync(helm, ['version']).status !== 0) {
@@ -337,7 +340,7 @@ function podFindings(pod, namesUser) {
   expect(pod.securityContext?.seccompProfile?.type === 'RuntimeDefault', 'has no seccomp profile');
   expect(!pod.hostNetwork && !pod.hostPID && !pod.hostIPC && !(pod.volumes ?? []).some(({ hostPath }) => hostPath), 'uses the host');
   for (const { name, image, resources, securityContext, env = [] } of [...(pod.initContainers ?? []), ...pod.containers]) {
-    expect(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory, `${name} has no resources`);
+    findings.push(...resourceFindings(name, resources ?? {}));
     expect(securityContext?.allowPrivilegeEscalation === false && securityContext.readOnlyRootFilesystem === true, `${name} is not closed`);
     expect(securityContext?.capabilities?.drop?.includes('ALL'), `${name} has capabilities`);
     expect(/[:@]/.test(image) && !image.endsWith(':latest'), `${name} has an image without a fixed version`);
@@ -345,6 +348,19 @@ function podFindings(pod, namesUser) {
     for (const { name: setting, value } of env) expect(!/^[\d.]+e[+-]\d+$/.test(value), `${setting}: no process reads the number ${value}`);
   }
   return findings;
+}
+
+/** Kubernetes refuses a container whose request is above its limit. */
+function resourceFindings(name, { requests = {}, limits = {} }) {
+  const isComplete = requests.cpu && requests.memory && limits.memory;
+  const exceeded = Object.keys(limits).filter((kind) => amountOf(requests[kind]) > amountOf(limits[kind]));
+  return [...(isComplete ? [] : [`${name} has no resources`]), ...exceeded.map((kind) => `${name} requests more ${kind} than its limit`)];
+}
+
+/** The number that a quantity such as 100m or 2Gi means. */
+function amountOf(quantity) {
+  const [, number, unit] = /^([\d.]+)(\D*)$/.exec(String(quantity)) ?? [];
+  return Number(number) * (units[unit] ?? 1);
 }
 
 /** Objects accept only the fields that are described. */
