@@ -54,6 +54,7 @@ const refused = [
     'settings.gateway.DRAIN_DELAY_MS=60000,shutdown.gatewayPreStopSeconds=60',
     'shutdown.terminationGracePeriodSeconds: must be at least 130',
   ],
+  ['portalService.type=NodePort,portalService.loadBalancerSourceRanges={192.0.2.0/24}', 'portalService.loadBalancerSourceRanges'],
   ['settings.all.ANSWER_WAIT_DRAIN_SECONDS=70', 'shutdown.terminationGracePeriodSeconds: must be at least 100'],
   ['shutdown.gatewayPreStopSeconds=100', 'shutdown.terminationGracePeriodSeconds: must be at least 115'],
 ];
@@ -90,6 +91,7 @@ const accepted = [
   { webhooks: { enabled: true }, defaults: { autoscaling: { enabled: true } } },
   { service: { type: 'LoadBalancer', loadBalancerSourceRanges: ['192.0.2.0/24'] }, portalService: { type: 'NodePort' } },
   { service: { type: 'NodePort', externalTrafficPolicy: 'Cluster' } },
+  { service: { externalTrafficPolicy: 'Cluster', loadBalancerSourceRanges: ['192.0.2.0/24'] } },
   { defaults: { resources: { requests: { cpu: '500m', memory: '2Gi' }, limits: { memory: '2Gi' } } } },
   { defaults: { tolerations: [{ key: 'agents', operator: 'Exists' }], nodeSelector: { pool: 'agents' }, priorityClassName: 'agents' } },
   {
@@ -309,15 +311,18 @@ function serviceFindings({ clusterIP, ports }) {
   return clusterIP !== 'None' && ports.some(({ name }) => name === 'ops') ? ['would publish metrics'] : [];
 }
 
-/** With the default of Kubernetes a node passes connections to pods of other nodes, and these see its address instead of the caller's. */
+/**
+ * With the default of Kubernetes a node passes connections to pods of other nodes, and these see its address instead of the caller's.
+ * Kubernetes refuses a policy of a ClusterIP, and source ranges of all but load balancers.
+ */
 function publishedFindings({ metadata, spec }, { service, portalService }) {
   const options = { 'agents-agent-service-gateway': service, 'agents-agent-service-portal': portalService }[metadata.name] ?? {};
-  const policy = options.externalTrafficPolicy ?? (['NodePort', 'LoadBalancer'].includes(options.type) ? 'Local' : undefined);
+  const isPublished = ['NodePort', 'LoadBalancer'].includes(options.type);
+  const policy = isPublished ? (options.externalTrafficPolicy ?? 'Local') : undefined;
+  const ranges = options.type === 'LoadBalancer' ? options.loadBalancerSourceRanges : undefined;
   return [
     ...(spec.externalTrafficPolicy === policy ? [] : [`its externalTrafficPolicy is not ${policy}`]),
-    ...(isDeepStrictEqual(spec.loadBalancerSourceRanges, options.loadBalancerSourceRanges)
-      ? []
-      : ['accepts others than its source ranges']),
+    ...(isDeepStrictEqual(spec.loadBalancerSourceRanges, ranges) ? [] : [`its source ranges are not ${ranges}`]),
   ];
 }
 
