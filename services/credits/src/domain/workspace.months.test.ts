@@ -87,6 +87,39 @@ test('with rollover a hold is carried over as well when months went by without a
   expect(ledger.user('u')).toMatchObject({ balance: 200, onHold: 0, carried: 100 });
 });
 
+test('a hold beyond what a lowered limit leaves is not carried over', () => {
+  const users = ['u', 'other'];
+  for (const userId of users) {
+    ledger.run(january, [op.limit(`l ${userId}`, userId, 100, true), op.hold(`h ${userId}`, userId, 40)]);
+    spend(ledger, january, `m ${userId}`, userId, 60);
+    ledger.one(january, op.limit(`l2 ${userId}`, userId, 50, true));
+  }
+  ledger.run(february, users.map(op.startMonth));
+  for (const userId of users) expect(ledger.user(userId)).toMatchObject({ balance: 10, onHold: 40, carried: 0, used: 0 });
+  ledger.run(february, [op.release('h u'), op.settle('h other', 40)]);
+  expect(ledger.user('u')).toMatchObject({ balance: 50, onHold: 0, used: 0 });
+  expect(ledger.user('other')).toMatchObject({ balance: 10, onHold: 0, used: 40 });
+});
+
+test('of a hold above a lowered limit as much is carried over as the month left', () => {
+  ledger.run(january, [op.limit('l', 'u', 100, true), op.hold('m1', 'u', 60)]);
+  spend(ledger, january, 'm2', 'u', 30);
+  ledger.run(january, [op.limit('l2', 'u', 50, true)]);
+  ledger.one(february, op.startMonth('u'));
+  expect(ledger.user('u')).toMatchObject({ balance: 10, onHold: 60, carried: 20 });
+  ledger.one(march, op.release('m1'));
+  expect(ledger.user('u')).toMatchObject({ balance: 100, onHold: 0, carried: 50 });
+});
+
+test('the carry-over of the month before counts to what a month leaves', () => {
+  ledger.one(january, op.limit('l', 'u', 100, true));
+  ledger.one(february, op.hold('m1', 'u', 30));
+  spend(ledger, february, 'm2', 'u', 150);
+  ledger.one(february, op.limit('l2', 'u', 80, true));
+  ledger.one(march, op.release('m1'));
+  expect(ledger.user('u')).toMatchObject({ balance: 90, carried: 10 });
+});
+
 test('a pool with fewer credits than the limit fills them all', () => {
   ledger.run(january, [op.limit('l', 'u', 600), op.limit('l2', 'other', 300)]);
   spend(ledger, january, 'm1', 'u', 500);

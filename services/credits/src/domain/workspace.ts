@@ -192,8 +192,8 @@ export function startMonth(work: Workspace, user: UserAccount): boolean {
   const key = `turn:${user.userId}:${monthLabel(work.month)}`;
   const unused = user.balance;
   work.transfer(key, 'return', unused, user);
-  user.used = 0;
   user.carried = carryOver(user, unused);
+  user.used = 0;
   if (monthsSince > 1) user.carried = carryOver(user, Math.min(work.ledger.pool, room(user)));
   user.month = work.month;
   work.transfer(key, 'fill', Math.min(work.ledger.pool, room(user)), user);
@@ -202,12 +202,13 @@ export function startMonth(work: Workspace, user: UserAccount): boolean {
 }
 
 /**
- * The unused credits that are added to the next month. Those on hold are unused: a charge counts in the month of its Settle. If months went
- * by without an operation, the account would have been full and unused in each, and each would have carried over the same; so one
- * computation stands for all of them.
+ * The unused credits that are added to the next month. Those on hold are unused, as a charge counts in the month of its Settle, unless the
+ * limit was lowered below what is used and on hold. If months went by without an operation, the account would have been full and unused in
+ * each, and each would have carried over the same; so one computation stands for all of them.
  */
 function carryOver(user: UserAccount, unusedBalance: number): number {
-  return user.rollover ? Math.min(user.monthlyLimit, unusedBalance + user.onHold) : 0;
+  const { monthlyLimit, carried, used, onHold, rollover } = user;
+  return rollover ? Math.max(0, Math.min(monthlyLimit, unusedBalance + onHold, monthlyLimit + carried - used)) : 0;
 }
 
 /**
