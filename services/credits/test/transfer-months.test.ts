@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { readCreditsConfig } from '../src/config.ts';
 import { dayMs } from '../src/domain/calendar.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
+import { verifyStep } from '../src/ledger/verify.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { settingsFor } from './boot.ts';
 import { type Composition, compose, usage } from './compose.ts';
@@ -101,6 +102,23 @@ test('a month is proven only with balances that come out right, so that a fault 
   await store.sql("update transfers set amount = amount - 1 where code = 'charge' and user_id = 'usr_3'");
   expect(await faultsOf(store)).toEqual([]);
   expect(await provenMonths()).toEqual([{ month: 0 }]);
+  await stop();
+});
+
+test('a month that ends during a verification is not proven by it, as its last rows were not compared with the rollups', async () => {
+  const { store, stop, ledgers, clock } = await compose(january);
+  await ledgers.commit(tenant, [
+    { kind: 'grant', id: 'g', amount: 100_000 },
+    { kind: 'hold', id: 'h3', userId: 'usr_3', amount: 9, deadline: january },
+  ]);
+  const first = await verifyStep(store, '', undefined);
+  await ledgers.commit(tenant, [{ kind: 'settle', id: 'h3', amount: 3, usage }]);
+  await store.sql('update usage_by_tier set credits = credits + 1, credits_total = credits_total + 1');
+  clock.now = Date.UTC(2026, 1, 10);
+  await ledgers.commit(tenant, [{ kind: 'start_month', userId: 'usr_3' }]);
+  for (let step = first; step; step = await verifyStep(store, '', step.progress)) expect(step.faults).toEqual([]);
+  expect(await faultsOf(store)).toContain('usage_by_tier Fast 2026-01-10 (2026-01): credits = usage records');
+  expect(await store.sql('select from proven_months')).toEqual([]);
   await stop();
 });
 

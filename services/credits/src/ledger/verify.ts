@@ -22,6 +22,8 @@ export interface Progress {
   tenant: Tenant;
   /** null: the tenant is done. */
   month: Month | null;
+  /** The month of the tenant's last change as its first step saw it. Rows of it may have come after they were compared with the rollups. */
+  end?: Month | undefined;
   /** The tenant's first month with a fault, if one was found. */
   firstFault?: Month | undefined;
   /** A full verification found other sums than the stored ones of a month. */
@@ -73,12 +75,16 @@ async function verifyTenant(store: Store, progress: Progress, isFull: boolean): 
 
 async function nextStep(sql: Sql, progress: Progress, isFull: boolean): Promise<TenantStep> {
   const { tenant } = progress;
+  const ledger = await findLedger(sql, tenant);
+  if (ledger === undefined) return { progress: { tenant, month: null }, faults: [] };
+  // The time of a tenant never runs backwards: months before the one of its last change are final.
+  const end = progress.end ?? monthOf(ledger.updatedAt);
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
   const lastProven = Math.max(0, ...proven);
   const month = months.find((candidate) => candidate > (progress.month ?? 0) && (isFull || !proven.has(candidate)));
   return month === undefined
-    ? await verifyAllMonths(sql, progress, months, lastProven)
-    : await verifyOneMonth(sql, { ...progress, month }, lastProven, isFull);
+    ? await verifyAllMonths(sql, { ...progress, end }, months, lastProven)
+    : await verifyOneMonth(sql, { ...progress, month, end }, lastProven, isFull);
 }
 
 async function verifyOneMonth(sql: Sql, progress: Progress & { month: Month }, lastProven: Month, isFull: boolean): Promise<Step> {
@@ -94,18 +100,20 @@ async function verifyOneMonth(sql: Sql, progress: Progress & { month: Month }, l
   const differs = progress.differs || (isFull && differences.length > 0);
   const isFaulty = faults.length > 0 || (differences.length > 0 && !isFull);
   const firstFault = progress.firstFault ?? (isFaulty ? month : undefined);
-  return { progress: { tenant, month, firstFault, differs }, faults: [...faults, ...differences] };
+  return { progress: { ...progress, firstFault, differs }, faults: [...faults, ...differences] };
 }
 
 /**
  * Verifies the balances with the stored sums of proven months. A full verification that found others proves all months again with those, if
  * the balances come out right and nothing else is wrong.
  */
-async function verifyAllMonths(sql: Sql, progress: Progress, months: readonly Month[], lastProven: Month): Promise<TenantStep> {
+async function verifyAllMonths(
+  sql: Sql,
+  progress: Progress & { end: Month },
+  months: readonly Month[],
+  lastProven: Month,
+): Promise<TenantStep> {
   const { tenant, differs = false } = progress;
-  const next = { tenant, month: null };
-  const ledger = await findLedger(sql, tenant);
-  if (ledger === undefined) return { progress: next, faults: [] };
   const open = await sumMonths(
     sql,
     tenant,
@@ -116,8 +124,7 @@ async function verifyAllMonths(sql: Sql, progress: Progress, months: readonly Mo
   const sums = differs ? await sumMonths(sql, tenant, months) : open;
   const rest = differs ? [...(await verifyBalances(sql, tenant, sums, 0)), ...otherFaults] : faults;
   const isRight = rest.length === 0 && !(differs && progress.firstFault !== undefined);
-  // The time of a tenant never runs backwards: months before the one of its last change are final.
-  const end = Math.min(progress.firstFault ?? Number.POSITIVE_INFINITY, monthOf(ledger.updatedAt));
+  const end = Math.min(progress.firstFault ?? Number.POSITIVE_INFINITY, progress.end);
   const final = new Map([...sums].filter(([month]) => month < end));
-  return { progress: next, faults, ...(isRight && { proven: { months: final, replaced: differs } }) };
+  return { progress: { tenant, month: null }, faults, ...(isRight && { proven: { months: final, replaced: differs } }) };
 }
