@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 
 /**
  * A call verifies for some seconds and returns a cursor. Its longest steps are a month of a tenant, half a minute for a million answers, more where each has another
- * user and agent, and the balances after months that are not proven. A month of 10 answers a second has 26 million.
+ * user and agent, and the balances, which add up all months that are not proven. A month of 10 answers a second has 26 million.
  */
 const verifyLimitMs = 7_200_000;
 /** A part is repeated so often where its replica ends, or the database is away for some seconds. */

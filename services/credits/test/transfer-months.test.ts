@@ -122,6 +122,24 @@ test('a month that ends during a verification is not proven by it, as its last r
   await stop();
 });
 
+test('months are proven one by one, and an account may still be in one of them', async () => {
+  const { store, stop, ledgers, clock } = await composePastMonth();
+  await ledgers.commit(tenant, [{ kind: 'settle', id: 'h6', amount: 2, usage }]);
+  clock.now = Date.UTC(2026, 2, 10);
+  await ledgers.commit(tenant, [{ kind: 'start_month', userId: 'usr_5' }]);
+  const provenAfter: number[] = [];
+  for (let step = await verifyStep(store, '', undefined); step; step = await verifyStep(store, '', step.progress)) {
+    expect(step.faults).toEqual([]);
+    provenAfter.push((await store.sql("select from proven_months where user_id = ''")).length);
+  }
+  expect(provenAfter).toEqual([0, 0, 0, 0, 1, 2]);
+  expect(await faultsOf(store)).toEqual([]);
+  await store.sql("update proven_months set spent = spent + 1 where user_id = 'usr_3'");
+  await faultsOf(store, true);
+  expect(await faultsOf(store, true)).toEqual([]);
+  await stop();
+});
+
 test('wrong sums of a proven month are reported until a full verification, with whose sums the balances come out right', async () => {
   const { store, stop } = await composePastMonth();
   expect(await faultsOf(store)).toEqual([]);

@@ -9,10 +9,10 @@ import {
   compareCharges,
   compareMonth,
   provenMonths,
-  type SumsByMonth,
-  storeMonths,
+  removeMonths,
+  storeMonth,
   sumMonth,
-  sumMonths,
+  totalMonths,
 } from '../store/verify/proven-months.ts';
 import { verifyMonth } from '../store/verify/rollups.ts';
 import { daysWithRows, inSnapshot, ledgerMonths, nextTenant } from '../store/verify/steps.ts';
@@ -28,6 +28,8 @@ export interface Progress {
   firstFault?: Month | undefined;
   /** A full verification found other sums than the stored ones of a month. */
   differs?: boolean | undefined;
+  /** The balances came out right: the months before `end` are proven. */
+  isRight?: boolean | undefined;
 }
 
 export interface Step {
@@ -38,14 +40,14 @@ export interface Step {
 }
 
 interface TenantStep extends Step {
-  /** The sums of months that are over, and with which the balances come out right. */
-  proven?: { months: SumsByMonth; replaced: boolean };
+  /** Changes what is stored about proven months, after the snapshot. */
+  change?: (sql: Sql) => Promise<void>;
 }
 
 /**
- * One step: verifies a month of a tenant, or the tenant's balances after all months. A month that is over is verified once, and its sums are
- * stored when the balances come out right with them; a full verification adds those up again. Where a tenant's step fails, the next step is
- * that of the next tenant. Undefined if nothing is left.
+ * One step: verifies a month of a tenant, or the tenant's balances after all months, or stores a month as proven. A month that is over is
+ * verified once, and its sums are stored after the balances came out right; a full verification adds those up again. Where a tenant's step
+ * fails, the next step is that of the next tenant. Undefined if nothing is left.
  */
 export async function verifyStep(
   store: Store,
@@ -68,8 +70,8 @@ export async function verifyStep(
 const failuresOfTenants = new Set(['slow', 'item']);
 
 async function verifyTenant(store: Store, progress: Progress, isFull: boolean): Promise<Step> {
-  const { proven, ...step } = await inSnapshot(store, (sql) => nextStep(sql, progress, isFull));
-  if (proven) await store.transaction(({ sql }) => storeMonths(sql, progress.tenant, proven));
+  const { change, ...step } = await inSnapshot(store, (sql) => nextStep(sql, progress, isFull));
+  if (change) await store.transaction(({ sql }) => change(sql));
   return step;
 }
 
@@ -80,6 +82,10 @@ async function nextStep(sql: Sql, progress: Progress, isFull: boolean): Promise<
   // The time of a tenant never runs backwards: months before the one of its last change are final.
   const end = progress.end ?? monthOf(ledger.updatedAt);
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
+  if (progress.isRight) {
+    const unproven = months.filter((candidate) => candidate < end && !proven.has(candidate));
+    return await proveMonth(sql, { ...progress, end }, unproven);
+  }
   const lastProven = Math.max(0, ...proven);
   const month = months.find((candidate) => candidate > (progress.month ?? 0) && (isFull || !proven.has(candidate)));
   return month === undefined
@@ -114,17 +120,23 @@ async function verifyAllMonths(
   lastProven: Month,
 ): Promise<TenantStep> {
   const { tenant, differs = false } = progress;
-  const open = await sumMonths(
-    sql,
-    tenant,
-    months.filter((month) => month > lastProven),
-  );
+  const openMonths = months.filter((month) => month > lastProven);
+  const open = await totalMonths(sql, tenant, openMonths);
   const otherFaults = await verifyFirstAndLastDays(sql, tenant);
   const faults = [...(await verifyBalances(sql, tenant, open, lastProven)), ...otherFaults];
-  const sums = differs ? await sumMonths(sql, tenant, months) : open;
-  const rest = differs ? [...(await verifyBalances(sql, tenant, sums, 0)), ...otherFaults] : faults;
+  const rest = differs ? [...(await verifyBalances(sql, tenant, await totalMonths(sql, tenant, months), 0)), ...otherFaults] : faults;
   const isRight = rest.length === 0 && !(differs && progress.firstFault !== undefined);
   const end = Math.min(progress.firstFault ?? Number.POSITIVE_INFINITY, progress.end);
-  const final = new Map([...sums].filter(([month]) => month < end));
-  return { progress: { tenant, month: null }, faults, ...(isRight && { proven: { months: final, replaced: differs } }) };
+  const hasFinal = (differs ? months : openMonths).some((month) => month < end);
+  if (!(isRight && hasFinal)) return { progress: { tenant, month: null }, faults };
+  return { progress: { ...progress, end, isRight }, faults, ...(differs && { change: (write) => removeMonths(write, tenant) }) };
+}
+
+/** Stores the first of the final months that are not proven. The balances came out right with its rows, which no longer change. */
+async function proveMonth(sql: Sql, progress: Progress, [month, next]: readonly Month[]): Promise<TenantStep> {
+  const { tenant } = progress;
+  const done = { tenant, month: null };
+  if (month === undefined) return { progress: done, faults: [] };
+  const sums = await sumMonth(sql, tenant, await daysWithRows(sql, tenant, month));
+  return { progress: next === undefined ? done : progress, faults: [], change: (write) => storeMonth(write, tenant, month, sums) };
 }

@@ -81,28 +81,27 @@ function addStep(verified: Verified, step: Step, logger: Logger): void {
   } else if (month === null) verified.tenants += 1;
 }
 
-const keyOf = ({ tenant, month, firstFault, differs, end }: Progress) => [
+const keyOf = ({ tenant, month, firstFault, differs, end, isRight }: Progress) => [
   tenant.organizationId,
   tenant.environment,
   month ?? -1,
   firstFault ?? -1,
   differs ? 1 : 0,
   end ?? -1,
+  isRight ? 1 : 0,
 ];
 
 function progressOf(after: readonly (string | number)[] | undefined): Progress | undefined {
   if (!after) return undefined;
   // A replica of the previous release does not say which months have faults: then no month counts as proven.
-  const [organizationId, environment, month, firstFault = 0, differs = 0, end = 0] = after as [
+  const [organizationId, environment, month, firstFault = 0, differs = 0, end = 0, isRight = 0] = after as [
     string,
     Tenant['environment'],
     number,
-    number?,
-    number?,
-    number?,
+    ...number[],
   ];
   const numbers = { month: month === -1 ? null : month, firstFault: numberOf(firstFault), end: numberOf(end) };
-  return { tenant: { organizationId, environment }, ...numbers, differs: differs === 1 };
+  return { tenant: { organizationId, environment }, ...numbers, differs: differs === 1, isRight: isRight === 1 };
 }
 
 const numberOf = (stored: number) => (stored === -1 ? undefined : stored);

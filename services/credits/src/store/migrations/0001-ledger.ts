@@ -21,7 +21,7 @@ const ledgers = `
   ) with (fillfactor = 50);
 `;
 
-// month counts from year 0; only the sweep that starts months reads its index. Free space keeps updated rows on their page.
+// month counts from year 0; the sweep that starts months and verifications read its index. Free space keeps updated rows on their page.
 const userAccounts = `
   create table user_accounts (
     organization_id text not null,

@@ -4,20 +4,20 @@ import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
-import { compareCharges, type SumsByMonth } from './proven-months.ts';
+import type { Totals } from './proven-months.ts';
 import { maxDiscrepancies, ofTenant } from './steps.ts';
 
 const pageSize = 1_000;
 
 /**
  * Compares one tenant's balances with its transfers, holds and records, in one snapshot. Proven months count with their stored sums up to
- * `lastProven`; of the others the sums are given.
+ * `lastProven`; of the others the totals are given.
  */
-export async function verifyBalances(sql: Sql, tenant: Tenant, open: SumsByMonth, lastProven: Month): Promise<Discrepancy[]> {
+export async function verifyBalances(sql: Sql, tenant: Tenant, open: Totals, lastProven: Month): Promise<Discrepancy[]> {
   const ledger = await findLedger(sql, tenant);
   if (ledger === undefined) return [];
   const counted = { tenant, open, lastProven };
-  const discrepancies: Discrepancy[] = [...open].flatMap(([month, sums]) => compareCharges(month, sums));
+  const discrepancies: Discrepancy[] = [...open.faults];
   let allocated = 0;
   for await (const user of readUserFigures(sql, counted)) {
     allocated += allocatedTo(user.account);
@@ -28,8 +28,8 @@ export async function verifyBalances(sql: Sql, tenant: Tenant, open: SumsByMonth
 
 interface CountedMonths {
   readonly tenant: Tenant;
-  /** The sums of the months after `lastProven`, by user. User '' has the transfers without a user. */
-  readonly open: SumsByMonth;
+  /** The totals of the months after `lastProven`. */
+  readonly open: Totals;
   readonly lastProven: Month;
 }
 
@@ -46,11 +46,7 @@ const ledgerSums = `
 
 async function readLedgerFigures(sql: Sql, ledger: Ledger, counted: CountedMonths): Promise<LedgerFigures> {
   const [proven] = await sql<Record<'pool' | 'spent' | 'outside' | 'used' | 'stray', string>>(ledgerSums, valuesOf(counted));
-  const total = (figure: 'pool' | 'spent' | 'outside' | 'used') => {
-    let sum = Number(proven?.[figure]);
-    for (const users of counted.open.values()) for (const sums of users.values()) sum += sums[figure];
-    return sum;
-  };
+  const total = (figure: 'pool' | 'spent' | 'outside' | 'used') => Number(proven?.[figure]) + counted.open.ledger[figure];
   return {
     ledger,
     strayHolds: Number(proven?.stray),
@@ -93,19 +89,15 @@ async function* readUserFigures(sql: Sql, counted: CountedMonths): AsyncGenerato
   await sql('close user_figures');
 }
 
-function toUserFigures(row: UserFiguresRow, open: SumsByMonth): UserFigures {
+function toUserFigures(row: UserFiguresRow, open: Totals): UserFigures {
   const account = toUser(row);
-  const sumOfOpenMonths = (figure: 'balance' | 'held') => {
-    let sum = 0;
-    for (const users of open.values()) sum += users.get(account.userId)?.[figure] ?? 0;
-    return sum;
-  };
+  const total = open.users.get(account.userId);
   return {
     account,
     openHolds: Number(row.open_holds),
-    balanceByTransfers: Number(row.proven_balance) + sumOfOpenMonths('balance'),
-    heldByTransfers: Number(row.proven_held) + sumOfOpenMonths('held'),
-    usedByRecords: Number(row.proven_used) + (open.get(account.month)?.get(account.userId)?.used ?? 0),
+    balanceByTransfers: Number(row.proven_balance) + (total?.balance ?? 0),
+    heldByTransfers: Number(row.proven_held) + (total?.held ?? 0),
+    usedByRecords: Number(row.proven_used) + (total?.used ?? 0),
   };
 }
 

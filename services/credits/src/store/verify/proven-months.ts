@@ -42,6 +42,7 @@ export const provenMonthStatements = {
   sumTransfers,
   sumRecords,
   months: "select month from proven_months where organization_id = $1 and environment = $2 and user_id = ''",
+  accounts: 'select user_id as "userId" from user_accounts where organization_id = $1 and environment = $2 and month = $3',
   sums: `select user_id as "userId", ${figures.join(', ')} from proven_months where organization_id = $1 and environment = $2 and month = $3`,
   store: `insert into proven_months (organization_id, environment, month, user_id, balance, held, pool, spent, outside, used)
     select $1, $2, $3, row.* from jsonb_to_recordset($4::jsonb) as row(user_id text, balance bigint, held bigint, pool bigint,
@@ -70,43 +71,60 @@ function addRow(sums: Map<string, MonthSums>, row: Record<keyof MonthSums | 'use
   sums.set(row.userId, total);
 }
 
-/** The sums of months by user. */
-export type SumsByMonth = ReadonlyMap<Month, ReadonlyMap<string, MonthSums>>;
-
-export async function sumMonths(sql: Sql, tenant: Tenant, months: readonly Month[]): Promise<SumsByMonth> {
-  const sums = new Map<Month, Map<string, MonthSums>>();
-  for (const month of months) sums.set(month, await sumMonth(sql, tenant, await daysWithRows(sql, tenant, month)));
-  return sums;
+/** The sums of several months. Only one month at a time is held with its users: an old ledger has many. */
+export interface Totals {
+  readonly ledger: MonthSums;
+  /** Each user's sums; `used` is that of the account's month. */
+  readonly users: Map<string, Pick<MonthSums, 'balance' | 'held' | 'used'>>;
+  /** Where the charges of a month are not the credits of its usage records. */
+  readonly faults: Discrepancy[];
 }
 
-/** Stores the sums of months that are over, once, or in place of those of all months. */
-export async function storeMonths(
-  sql: Sql,
-  tenant: Tenant,
-  { months, replaced }: { months: SumsByMonth; replaced: boolean },
-): Promise<void> {
-  if (replaced) await sql(provenMonthStatements.remove, tenantValues(tenant));
-  for (const [month, sums] of months) await storeMonth(sql, tenant, month, sums);
+export async function totalMonths(sql: Sql, tenant: Tenant, months: readonly Month[]): Promise<Totals> {
+  const totals: Totals = { ledger: zeroSums(), users: new Map(), faults: [] };
+  for (const month of months) {
+    const sums = await sumMonth(sql, tenant, await daysWithRows(sql, tenant, month));
+    totals.faults.push(...compareCharges(month, sums));
+    const accounts = await sql<{ userId: string }>(provenMonthStatements.accounts, [...tenantValues(tenant), month]);
+    addMonth(totals, sums, new Set(accounts.map(({ userId }) => userId)));
+  }
+  return totals;
 }
 
-async function storeMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<void> {
-  const rows = Array.from(sums, ([userId, of]) => ({ user_id: userId, ...of }));
+/** `accounts` are the users whose account is in this month. */
+function addMonth({ ledger, users }: Totals, sums: ReadonlyMap<string, MonthSums>, accounts: ReadonlySet<string>): void {
+  for (const [userId, ofMonth] of sums) {
+    for (const figure of figures) ledger[figure] += ofMonth[figure];
+    const total = users.get(userId) ?? { balance: 0, held: 0, used: 0 };
+    total.balance += ofMonth.balance;
+    total.held += ofMonth.held;
+    if (accounts.has(userId)) total.used += ofMonth.used;
+    users.set(userId, total);
+  }
+}
+
+export async function removeMonths(sql: Sql, tenant: Tenant): Promise<void> {
+  await sql(provenMonthStatements.remove, tenantValues(tenant));
+}
+
+/** Stores the sums of a month that is over, once. */
+export async function storeMonth(sql: Sql, tenant: Tenant, month: Month, sums: ReadonlyMap<string, MonthSums>): Promise<void> {
+  const rows = [...sums];
   for (let first = 0; first < rows.length; first += maxRows) {
-    const page = JSON.stringify(rows.slice(first, first + maxRows));
-    await sql(provenMonthStatements.store, [...tenantValues(tenant), month, page]);
+    const page = rows.slice(first, first + maxRows).map(([userId, of]) => ({ user_id: userId, ...of }));
+    await sql(provenMonthStatements.store, [...tenantValues(tenant), month, JSON.stringify(page)]);
   }
 }
 
 /** The users whose charges of a month are not the credits of their usage records. */
 export function compareCharges(month: Month, sums: ReadonlyMap<string, MonthSums>): Discrepancy[] {
-  return Array.from(sums, ([userId, { spent, used }]) => ({
-    account: accountOf(userId, month),
-    equation: 'charges = usage records of the user',
-    expected: spent,
-    actual: used,
-  }))
-    .filter(({ expected, actual }) => expected !== actual)
-    .slice(0, maxDiscrepancies);
+  const discrepancies: Discrepancy[] = [];
+  for (const [userId, { spent, used }] of sums) {
+    if (spent === used || discrepancies.length >= maxDiscrepancies) continue;
+    const account = accountOf(userId, month);
+    discrepancies.push({ account, equation: 'charges = usage records of the user', expected: spent, actual: used });
+  }
+  return discrepancies;
 }
 
 const accountOf = (userId: string, month: Month) => `${userId || 'ledger'} (${monthLabel(month)})`;
