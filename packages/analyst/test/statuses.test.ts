@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Tool } from '../src/tools.ts';
 import { companyOf, type Demonstration, tableOf } from './demonstration.ts';
 
 let company: Demonstration;
@@ -18,8 +19,8 @@ beforeAll(async () => {
     create table bills (id int primary key, number text, amount numeric, amount_paid numeric, status text, billed_on date);
     insert into bills values (1, 'B1', 100, 40, 'Open', current_date), (2, 'B2', 60, 60, 'Paid', current_date), (3, 'B3', 7, null, 'Open', current_date), (4, 'B4', 5, null, 'Paid', current_date);
     create table employees (id int primary key, name text, status text, salary numeric, hired_on date);
-    create table tickets (id int primary key, state text);
-    insert into tickets select i, case when i % 2 = 0 then 'open' else 'in_review' end from generate_series(1, 20000) i;
+    create table tickets (id int primary key, state text, owner text);
+    insert into tickets select i, case when i % 2 = 0 then 'open' else 'in_review' end, 'Agent' || i % 50 from generate_series(1, 20000) i;
     insert into tickets values (20001, 'Open'), (20002, 'IN REVIEW'), (20003, null);
     insert into employees values (1, 'A', 'Active', 10, '2020-01-01'), (2, 'B', 'ACTIVE', 20, '2020-01-01'), (3, 'C', 'Inactive', 30, '2020-01-01');
   `);
@@ -48,6 +49,25 @@ test.each([
   ['how many tickets are open or in review', '20002'],
 ])('a value counts in spellings that the sample does not have: %s', async (question, expected) => {
   expect(tableOf(await company.ask(question))).toEqual([[expected]]);
+});
+
+test.each([
+  ['how many tickets of Agent7', `where t0.owner::text = 'Agent7'`],
+  ['how many tickets not of Agent7', `where (t0.owner is null or t0.owner::text not in ('Agent7'))`],
+])('a value of a column with many values is compared as it is written, so that an index serves: %s', async (question, condition) => {
+  const statements: string[] = [];
+  const tools = company.tools.map(
+    (tool): Tool => ({
+      ...tool,
+      run: (input, signal) => {
+        statements.push(JSON.stringify(input));
+        return tool.run(input, signal);
+      },
+    }),
+  );
+  await company.ask(question, { tools });
+  expect(statements.at(-1)).toContain(condition);
+  expect(statements.at(-1)).not.toContain('lower(');
 });
 
 test('the answer names the spellings that it counts', async () => {

@@ -119,12 +119,14 @@ function joinValues(pass: Pass, group: readonly PlacedValue[], ofSubject: boolea
 function valueCondition(values: readonly Value[], excluded: boolean, index: ValueIndex): Condition {
   const [{ table, column }] = values as [Value];
   const spellings = values.map((value) => index.spellingsOf(value));
+  // A column of many values, as of names or numbers of orders, is compared as it is written, so that an index of it serves.
+  const isExact = index.hasAllOf(table) || index.fewOf(table, column).length === 0;
   const names = [...new Set(spellings.map(([name, ...more]) => (more.length > 0 ? `${name} (also ${more.join(', ')})` : `${name}`)))];
   return {
     key: `${table}.${column}`,
     label: `${toWords(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
     tables: [table],
-    sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], { excluded, isWhole: index.hasAllOf(table) }),
+    sql: (of) => valueTest(of(table, column), [...new Set(spellings.flat())], { excluded, isExact }),
   };
 }
 
@@ -249,7 +251,7 @@ export function notCalledOff(pass: Pass, table: Table): Condition[] {
       key: `called off ${table.name}`,
       label: `without ${values.join(' and ')} ones`,
       tables: [table.name],
-      sql: (of) => valueTest(of(table.name, status.name), values, { excluded: true, isWhole: pass.index.hasAllOf(table.name) }),
+      sql: (of) => valueTest(of(table.name, status.name), values, { excluded: true, isExact: pass.index.hasAllOf(table.name) }),
     },
   ];
 }

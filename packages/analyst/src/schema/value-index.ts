@@ -176,18 +176,18 @@ export async function valueIndexOf(source: string | undefined, schema: Schema, d
 }
 
 /**
- * A condition on values of one column; several are alternatives. Where the sample lacks rows, they may have further spellings, which only a
- * look at every row finds; else an index of the column serves.
+ * A condition on values of one column; several are alternatives. As they are written, an index of the column serves; only a look at every
+ * row finds further spellings.
  */
 export function valueTest(
   column: string,
   values: readonly string[],
-  { excluded, isWhole }: { excluded: boolean; isWhole: boolean },
+  { excluded, isExact }: { excluded: boolean; isExact: boolean },
 ): string {
   const listOf = (texts: readonly string[]) => texts.map(literal).join(', ');
   const spellings = values.map(keyOf).flatMap((key) => [key, key.replaceAll(/\bcanceled\b/g, 'cancelled')]);
   const exact = values.length === 1 ? `${column}::text = ${listOf(values)}` : `${column}::text in (${listOf(values)})`;
   const anySpelling = `${exact} or lower(trim(replace(${column}::text, '_', ' '))) in (${listOf([...new Set(spellings)])})`;
-  if (!excluded) return isWhole ? exact : `(${anySpelling})`;
-  return `(${column} is null or ${isWhole ? `${column}::text not in (${listOf(values)})` : `not (${anySpelling})`})`;
+  if (!excluded) return isExact ? exact : `(${anySpelling})`;
+  return `(${column} is null or ${isExact ? `${column}::text not in (${listOf(values)})` : `not (${anySpelling})`})`;
 }
