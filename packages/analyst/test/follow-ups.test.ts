@@ -126,3 +126,24 @@ test.each(['only delivered', 'without delivered', 'how many of them?'])(
     expect(answer).toContain('I understand questions such as');
   },
 );
+
+test.each<[question: string, earlier: string]>([
+  ['total?', 'the 5 largest invoices'],
+  ['the total', 'the 5 largest invoices'],
+  ['average total', 'the 5 largest invoices'],
+  ['total?', 'latest 10 invoices'],
+  ['total?', 'Top 3 employees by salary'],
+  ['total?', 'What percentage of invoices is overdue?'],
+])(
+  'words that would have two meanings after the question before are not read as one about other rows: %s after %s',
+  async (question, earlier) => {
+    const answer = await company.ask(question, { earlier: [earlier] });
+    expect(answer).toContain('I understand questions such as');
+    expect(tableOf(answer)).toEqual([]);
+  },
+);
+
+test('words after part of the rows are a question of their own where they name rows', async () => {
+  const answer = await company.ask('total of orders?', { earlier: ['the 5 largest invoices'] });
+  expect(tableOf(answer)).toEqual(await company.rows('select sum(total) from orders'));
+});

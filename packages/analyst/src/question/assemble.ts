@@ -24,6 +24,8 @@ export interface Attempt {
   readonly why: boolean;
   /** A word names the table, or the figure is a term. */
   readonly isMentioned: boolean;
+  /** The words may continue the question before in more than one way. */
+  readonly isUnclear?: boolean;
 }
 
 const failedAttempt = (pass: Pass): Attempt => ({

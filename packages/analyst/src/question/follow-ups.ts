@@ -48,8 +48,9 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   useGrammar(pass, previous);
   // `who are they?` asks for more than the same figure.
   const unused = changes ? pass.unused() : tiles;
-  const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
-  if (!spans || spans.foretells || isUnclear(pass, previous, { placed, parts, groups, figure })) return { ...attempt, intent: undefined };
+  const unclear = isUnclear(pass, previous, { placed, parts, groups, figure });
+  const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true, isUnclear: unclear };
+  if (!spans || spans.foretells || unclear) return { ...attempt, intent: undefined };
   const isNew = pass.tiles.some(({ period }) => period !== undefined);
   const intent: Intent = {
     ...previous,

@@ -80,8 +80,8 @@ function interpretTurn(text: string, vocabulary: Vocabulary, before: Before): In
   const isTogether = together?.intent !== undefined && together.unused.length === 0;
   const attempt = isTogether ? together : alone;
   const isJudgement = tiles[0] !== undefined && asksYesOrNo(tiles[0]) && attempt?.isMentioned === false;
-  const isWhole =
-    (isTogether || !isFragment(tiles, alone, before)) && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
+  const isQuestion = isTogether || !isFragment(tiles, { alone, together }, before);
+  const isWhole = isQuestion && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
   return {
     tiles,
     intent: isWhole ? attempt.intent : undefined,
@@ -98,10 +98,20 @@ const verbs = /^(is|are|was|were|do|does|did|has|have|had|can)$/;
 
 const uninterpreted = { intent: undefined, unused: [], partly: undefined, foretells: false, continues: false, why: false } as const;
 
-/** `what about France?` is no question of its own, nor are `by country?` and `in Germany?`, which name no rows. */
-function isFragment(tiles: readonly Tile[], alone: Attempt | undefined, { isFirst }: Before): boolean {
+interface Attempts {
+  readonly alone: Attempt | undefined;
+  /** It continues the question before. */
+  readonly together: Attempt | undefined;
+}
+
+/**
+ * `what about France?` is no question of its own, nor are `by country?` and `in Germany?`, which name no rows; and `total?` after the five
+ * largest invoices is not that of other rows.
+ */
+function isFragment(tiles: readonly Tile[], { alone, together }: Attempts, { isFirst }: Before): boolean {
   const begins = (tags: RegExp) => tiles[0]?.tags.some((tag) => tags.test(tag)) === true;
   if (begins(/^(continue|and|only)$/) || (!isFirst && refersBack(tiles))) return true;
+  if (together?.isUnclear && together.unused.length === 0 && alone?.isMentioned === false) return true;
   const namesRows = alone?.isMentioned !== false || alone.intent?.quantity !== undefined || tiles.some(({ days }) => days.length > 0);
   return !namesRows && !asks(tiles) && (!isFirst || begins(/^(by|without)$/));
 }
