@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Demonstration, demonstration, tableOf } from './demonstration.ts';
+import { companyOf, type Demonstration, demonstration, tableOf } from './demonstration.ts';
 
 let company: Demonstration;
 beforeAll(async () => {
@@ -146,4 +146,23 @@ test.each<[question: string, earlier: string]>([
 test('words after part of the rows are a question of their own where they name rows', async () => {
   const answer = await company.ask('total of orders?', { earlier: ['the 5 largest invoices'] });
   expect(tableOf(answer)).toEqual(await company.rows('select sum(total) from orders'));
+});
+
+test('a day whose name has the word behind without is not what a fragment is about', async () => {
+  const other = await companyOf(`
+    create table orders (id int primary key, status text, total numeric, placed_on date);
+    insert into orders values (1, 'shipped', 10, '2025-04-01'), (2, 'cancelled', 20, '2025-05-01');
+    create table subscriptions (id int primary key, plan text, started_on date, cancelled_at date);
+    insert into subscriptions values (1, 'Basic', '2025-01-01', null), (2, 'Extra', '2025-01-01', '2025-02-01');
+  `);
+  try {
+    const earlier = ['What percentage of orders is cancelled?'];
+    for (const options of [{ earlier }, { earlier: ['Hello'] }, {}]) {
+      const answer = await other.ask('without cancelled', options);
+      expect(answer).toContain('I understand questions such as');
+      expect(tableOf(answer)).toEqual([]);
+    }
+  } finally {
+    await other.stop();
+  }
 });

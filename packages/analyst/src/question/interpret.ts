@@ -112,8 +112,10 @@ function isFragment(tiles: readonly Tile[], { alone, together }: Attempts, { isF
   const begins = (tags: RegExp) => tiles[0]?.tags.some((tag) => tags.test(tag)) === true;
   if (begins(/^(continue|and|only)$/) || (!isFirst && refersBack(tiles))) return true;
   if (together?.isUnclear && together.unused.length === 0 && alone?.isMentioned === false) return true;
-  const namesRows = alone?.isMentioned !== false || alone.intent?.quantity !== undefined || tiles.some(({ days }) => days.length > 0);
-  return !namesRows && !asks(tiles) && (!isFirst || begins(/^(by|without)$/));
+  if (alone?.isMentioned !== false || alone.intent?.quantity !== undefined) return false;
+  // `without cancelled` is about a value, also where another table has a day of this name.
+  if (begins(/^(by|without)$/)) return true;
+  return !isFirst && !asks(tiles) && !tiles.some(({ days }) => days.length > 0);
 }
 
 /** `how many are discontinued`, `list what is pending`; `show by country` says no more than `by country`. */
