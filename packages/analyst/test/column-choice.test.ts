@@ -10,6 +10,12 @@ beforeAll(async () => {
     insert into orders values (1, 1, 'shipped', null, 10, '2025-04-01'), (2, 2, 'shipped', null, 20, '2025-05-01'), (3, 2, 'canceled', '2025-06-02', 40, '2025-05-02');
     create table tickets (id int primary key, subject text, last_reply_at date, updated_at date, created_at date, closed_at date);
     insert into tickets values (1, 'A', '2026-01-01', '2026-01-02', '2025-07-01', null);
+    create table cancellations (id int primary key, reason text, cancelled_at date, synced_at date);
+    insert into cancellations values (1, 'A', '2025-03-01', '2026-01-01');
+    create table refunds (id int primary key, reason text, imported_at date, approved_on date);
+    insert into refunds values (1, 'A', '2026-01-01', '2025-03-01');
+    create table payments (id int primary key, method text, paid_at date, updated_at date);
+    insert into payments values (1, 'A', '2025-03-01', '2026-01-01');
     create table suppliers (id int primary key, name text, country text);
     insert into suppliers values (1, 'Fir', 'Denmark'), (2, 'Gum', 'Norway');
     create table deliveries (id int primary key, customer_id int references customers, supplier_id int references suppliers, quantity int);
@@ -43,6 +49,16 @@ test.each([
   const answer = await company.ask(question);
   expect(answer).toContain(`Counted: ${counted}.`);
   expect(tableOf(answer)).toEqual(rows);
+});
+
+test.each([
+  ['cancellations', 'cancelled at'],
+  ['refunds', 'approved on'],
+  ['payments', 'paid at'],
+])('rows of a later event are of its day, and not of one that a program set: %s', async (rows, day) => {
+  const answer = await company.ask(`${rows} by month`);
+  expect(answer).toContain(`Counted: ${rows}, by ${day}.`);
+  expect(tableOf(answer)).toEqual([['2025-03', '1']]);
 });
 
 test.each([

@@ -51,14 +51,29 @@ export const isPeople = ({ name, columns }: Table): boolean =>
 
 /** The name of what happens to a row later, and of what may happen to it again. */
 const later =
-  /^(last|latest|next|until|updat\w*|modif\w+|chang\w+|cancell?\w*|void\w*|reject\w*|confirm\w*|approv\w+|verif\w+|churn\w*|expir\w+|archiv\w+|deactivat\w+|suspend\w*|terminat\w+)$/;
+  /^(next|until|cancell?\w*|void\w*|reject\w*|confirm\w*|approv\w+|verif\w+|churn\w*|expir\w+|archiv\w+|deactivat\w+|suspend\w*|terminat\w+)$/;
+
+/** The day of a change of the row, or of its copy, which says nothing about what it stands for. */
+const touched = /^(last|latest|updat\w*|modif\w+|chang\w+|sync\w*|import(ed)?|load(ed)?)$/;
+
+/** True where rows of a table are such an event: cancellations are cancelled, and payments paid. */
+function isEventOf({ name }: Table, stem: string): boolean {
+  const noun = stemsOfName(name).at(-1) ?? '';
+  const root = rootOf(stem);
+  return rootOf(noun) === root || (noun.startsWith(root) && /^(l?ation|cation|ion|e?ment|al|e|y)$/.test(noun.slice(root.length)));
+}
 
 /** The day on which such a row begins. */
 export function beginDate(table: Table): Column | undefined {
+  const without = (columns: readonly Column[], pattern: RegExp) =>
+    columns.filter(({ name }) => !stemsOfName(name).some((stem) => pattern.test(stem) && !isEventOf(table, stem)));
   const days = datesOf(table).filter((column) => column !== deletionColumn(table));
-  const begins = days.filter((column) => !hasStem(column, due) && !hasStem(column, ends) && !hasStem(column, birth));
-  const firsts = begins.filter((column) => !hasStem(column, later));
-  return firsts.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? firsts[0] ?? begins[0] ?? days[0];
+  const ofRows = days.filter((column) => !hasStem(column, due) && !hasStem(column, birth));
+  const events = without(ofRows, touched);
+  const begins = without(events, ends);
+  const firsts = without(begins, later);
+  const first = firsts.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/));
+  return first ?? firsts[0] ?? begins[0] ?? events[0] ?? ofRows[0] ?? days[0];
 }
 
 /** True for days that are set down before they come. */
