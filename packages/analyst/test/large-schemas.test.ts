@@ -5,7 +5,7 @@ import { candidatesOf } from '../src/meaning/candidates.ts';
 import { tilesOf, vocabularyOf } from '../src/meaning/tiles.ts';
 import { type Schema, withKeysByName } from '../src/schema/schema.ts';
 import { valueIndexOf } from '../src/schema/value-index.ts';
-import { schemaOf, type Tool } from '../src/tools.ts';
+import { type Rows, schemaOf, type Tool, type Unreadable } from '../src/tools.ts';
 import { wordsOf } from '../src/words/words.ts';
 
 const tables = 100;
@@ -37,6 +37,7 @@ test('a question that names many days of many tables has few meanings', () => {
     fewOf: () => [],
     spellingsOf: () => [],
     size: 0,
+    isPartial: false,
   });
   const tiles = tilesOf(wordsOf(longest), vocabulary);
   const named = tiles.flatMap((tile) => [...tile.columns, ...tile.days]).length;
@@ -104,4 +105,64 @@ test('a database that sends longer lists of values than it was asked for gives a
   const texts: Schema = [{ name: 'notes', written: 'notes', rows: 10, columns: [{ name: 'text', kind: 'text' }], foreignKeys: [] }];
   const data = { tables: async () => ({ schema: texts, missing: '' }), query: async () => reply, prepare: async () => reply };
   expect(await valueIndexOf(undefined, texts, data)).toMatchObject({ size: 2_000 });
+});
+
+/** Each view has an id and is one to which a column of the last table leads. */
+const viewsOf = (number: number, rows?: number, kind: 'number' | 'other' = 'number'): Schema => {
+  const names = Array.from({ length: number }, (_, index) => nameOf(index));
+  const views = names.map((name) => ({
+    name,
+    written: name,
+    isView: true as const,
+    rows,
+    columns: [{ name: 'id', kind }],
+    foreignKeys: [],
+  }));
+  const keys = names.map((name) => ({ name: `${name}_id`, kind }));
+  return [...views, { name: 'visits', written: 'visits', rows: 10, columns: keys, primaryKey: ['id'], foreignKeys: [] }];
+};
+
+/** Data that counts the checks of ids and answers them in turn. */
+function countingData(schema: Schema, replies: readonly (Rows | Unreadable)[] = []) {
+  const checks: string[] = [];
+  const prepare = async (sql: string): Promise<Rows | Unreadable> => {
+    checks.push(sql);
+    return replies[checks.length - 1] ?? { rows: [['3', '3']], truncated: false };
+  };
+  return { checks, data: { tables: async () => ({ schema, missing: '' }), query: prepare, prepare } };
+}
+
+const uniqueOf = async (source: string, schema: Schema, data: ReturnType<typeof countingData>['data']) => {
+  const index = await valueIndexOf(source, schema, data);
+  return 'error' in index ? index : schema.filter(({ name }) => index.namesOneRow(name)).map(({ name }) => name);
+};
+
+test('the ids of a few tables are counted before a question, and of none that is known to be large', async () => {
+  const many = viewsOf(50);
+  const { checks, data } = countingData(many);
+  expect(await uniqueOf('many', many, data)).toHaveLength(20);
+  expect(checks).toHaveLength(20);
+  for (const sql of checks) expect(sql).toContain('limit 100000)');
+  const large = viewsOf(3, 100_001);
+  const other = countingData(large);
+  expect(await uniqueOf('large', large, other.data)).toEqual([]);
+  expect(other.checks).toEqual([]);
+});
+
+test('a check of ids that failed ends the checks, and is made again for the next question', async () => {
+  const views = viewsOf(3);
+  const rows = { rows: [['3', '3']], truncated: false };
+  const { checks, data } = countingData(views, [rows, { error: 'canceling statement due to statement timeout' }]);
+  expect(await uniqueOf('failing', views, data)).toEqual(['things0']);
+  expect(checks).toHaveLength(2);
+  expect(await uniqueOf('failing', views, data)).toEqual(['things0', 'things1', 'things2']);
+  expect(await uniqueOf('failing', views, data)).toHaveLength(3);
+  expect(checks).toHaveLength(5);
+});
+
+test('ids of a type that cannot be compared are asked for once', async () => {
+  const views = viewsOf(2, undefined, 'other');
+  const { checks, data } = countingData(views, [{ error: 'could not identify an equality operator for type json' }]);
+  for (const _ of [1, 2]) expect(await uniqueOf('json', views, data)).toEqual(['things1']);
+  expect(checks).toHaveLength(2);
 });

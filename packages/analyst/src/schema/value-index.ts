@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Data, Unreadable } from '../tools.ts';
 import { stemOf } from '../words/words.ts';
-import { type Column, columnName, literal, type Schema, type Table, targetsInDoubt } from './schema.ts';
+import { type Column, columnName, columnOf, literal, type Schema, type Table, targetsInDoubt } from './schema.ts';
 
 /** A value of the data that a question names. */
 export interface Value {
@@ -25,10 +25,14 @@ export interface ValueIndex {
   /** The values of the same column that differ from this one in capitals or spelling only, itself first. */
   spellingsOf(value: Value): readonly string[];
   readonly size: number;
+  /** A check of ids failed, so that the index is read again for the next question. */
+  readonly isPartial: boolean;
 }
 
 /** A sample of rows for each table, and of values for each column: so the cost does not grow with the data. */
-const limits = { tables: 60, rows: 20_000, ids: 1_000_000, valuesOfColumn: 1_000, values: 20_000, length: 60 };
+const limits = { tables: 60, rows: 20_000, valuesOfColumn: 1_000, values: 20_000, length: 60 };
+/** For the check whether ids differ, which questions wait for. */
+const limitsOfIds = { tables: 20, ids: 100_000 };
 /** A tool cuts long cells and gives at most so many rows, so the values come in lists of a few. */
 const listed = { values: 20, rows: 100 };
 const few = 40;
@@ -62,11 +66,12 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
     if (sample.isWhole) whole.add(table.name);
     for (const { column, values } of sample.lists) add(table.name, column, values);
   }
-  const unique = await readUnique(schema, data);
+  const { unique, hasFailed } = await readUnique(schema, data);
   const find = (phrase: string) => byPhrase.get(keyOf(phrase)) ?? [];
   const valuesOf = (table: string, column: string) => byColumn.get(`${table}.${column}`) ?? [];
   return {
     size,
+    isPartial: hasFailed,
     find,
     valuesOf,
     hasAllOf: (table) => whole.has(table),
@@ -86,16 +91,22 @@ function append<T>(lists: Map<string, T[]>, key: string, items: readonly T[]): v
   else lists.set(key, [...items]);
 }
 
-/** The tables whose ids differ, among those to which columns lead by their names. A table that is too large to tell is not one of them. */
-async function readUnique(schema: Schema, data: Data): Promise<ReadonlySet<string>> {
+/**
+ * The tables whose ids differ, among those to which columns lead by their names. A table that is too large to tell is not one of them. The
+ * first failure that may pass, such as a timeout, ends the checks.
+ */
+async function readUnique(schema: Schema, data: Data): Promise<{ readonly unique: ReadonlySet<string>; readonly hasFailed: boolean }> {
   const unique = new Set<string>();
-  for (const { target, id } of targetsInDoubt(schema).slice(0, limits.tables)) {
-    const ids = `select t.${columnName(id)} as id from ${target.written} t limit ${limits.ids}`;
+  const small = targetsInDoubt(schema).filter(({ target }) => (target.rows ?? 0) <= limitsOfIds.ids);
+  for (const { target, id } of small.slice(0, limitsOfIds.tables)) {
+    const ids = `select t.${columnName(id)} as id from ${target.written} t limit ${limitsOfIds.ids}`;
     const result = await data.prepare(`select count(*), count(distinct u.id) from (${ids}) u`);
+    // PostgreSQL cannot compare values of every type, such as json.
+    if ('error' in result && columnOf(target, id)?.kind !== 'other') return { unique, hasFailed: true };
     const [rows, different] = 'error' in result ? [] : (result.rows[0] ?? []);
-    if (rows === different && Number(rows) < limits.ids) unique.add(target.name);
+    if (rows === different && Number(rows) < limitsOfIds.ids) unique.add(target.name);
   }
-  return unique;
+  return { unique, hasFailed: false };
 }
 
 interface Sample {
@@ -167,7 +178,7 @@ export async function valueIndexOf(source: string | undefined, schema: Schema, d
   try {
     const index = await entry.index;
     // A failure is not kept for the next question.
-    if ('error' in index && indexes.get(key) === entry) indexes.delete(key);
+    if (('error' in index || index.isPartial) && indexes.get(key) === entry) indexes.delete(key);
     return index;
   } catch (cause) {
     if (indexes.get(key) === entry) indexes.delete(key);
