@@ -75,7 +75,7 @@ async function analyse(question: Question, data: Data): Promise<Reply> {
   if (read.schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
   const index = await valueIndexOf(question.source, read.schema, data);
   if ('error' in index) return unreadable(index);
-  const schema = withKeysByName(read.schema, index.namesOneRow);
+  const schema = withKeysByName(read.schema, index.hasUniqueIds);
   const vocabulary = vocabularyOf(schema, index);
   const { message } = question;
   const hasContext = (question.context ?? '') !== '';

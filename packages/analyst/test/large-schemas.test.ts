@@ -33,7 +33,7 @@ test('a question that names many days of many tables has few meanings', () => {
     find: () => [],
     valuesOf: () => [],
     hasAllOf: () => true,
-    namesOneRow: () => true,
+    hasUniqueIds: () => true,
     fewOf: () => [],
     spellingsOf: () => [],
     size: 0,
@@ -134,7 +134,7 @@ function countingData(schema: Schema, replies: readonly (Rows | Unreadable)[] = 
 
 const uniqueOf = async (source: string, schema: Schema, data: ReturnType<typeof countingData>['data']) => {
   const index = await valueIndexOf(source, schema, data);
-  return 'error' in index ? index : schema.filter(({ name }) => index.namesOneRow(name)).map(({ name }) => name);
+  return 'error' in index ? index : schema.filter(({ name }) => index.hasUniqueIds(name)).map(({ name }) => name);
 };
 
 test('the ids of a few tables are counted before a question, and of none that is known to be large', async () => {

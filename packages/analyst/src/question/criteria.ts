@@ -80,15 +80,15 @@ function rateOf(pass: Pass, { placed, related }: Conditions, candidate: Candidat
   }
   const isOneGroup = new Set(placed.map(({ at }) => at)).size === 1;
   // All of what is overdue is unpaid.
-  const isGiven = placed.every(({ condition }) => candidate.conditions.some(({ key }) => key === condition.key));
-  if (dimensions.length > 0 || !isOneGroup || isGiven || !isOfCounted(pass, candidate)) return undefined;
+  const repeatsTerm = placed.every(({ condition }) => candidate.conditions.some(({ key }) => key === condition.key));
+  if (dimensions.length > 0 || !isOneGroup || repeatsTerm || !countsBase(pass, candidate)) return undefined;
   const last = related.length === 0 ? placed : lastOf(pass, placed, related);
   if (last) pass.use(...stated);
   return last && [...last];
 }
 
 /** `what percentage of customers have overdue invoices` is not one of invoices. */
-function isOfCounted(pass: Pass, { base, tiles, subject }: Candidate): boolean {
+function countsBase(pass: Pass, { base, tiles, subject }: Candidate): boolean {
   const isNoun = (at: number) => (pass.tiles[at]?.tables.length ?? 0) > 0 || tiles.includes(at);
   const of = pass.tiles.findIndex(({ tags }) => tags.includes('percent'));
   const first = [...pass.tiles.keys()].find((at) => of >= 0 && at > of && isNoun(at));
@@ -103,8 +103,8 @@ const verb = /^(is|are|was|were|has|have|had|come|comes|came|do|does|did)$|ed$/;
 function lastOf(pass: Pass, placed: readonly Placed[], related: readonly Placed[]): readonly Placed[] | undefined {
   const [one, other] = [placed, related].map(([first]) => first?.at ?? 0) as [number, number];
   const between = pass.tiles.slice(Math.min(one, other) + 1, Math.max(one, other) + 1);
-  const isSaid = between.some(({ words }) => verb.test(words[0]?.lower ?? '')) && between.every(({ tags }) => !tags.includes('who'));
-  return isSaid ? (one > other ? placed : related) : undefined;
+  const hasVerb = between.some(({ words }) => verb.test(words[0]?.lower ?? '')) && between.every(({ tags }) => !tags.includes('who'));
+  return hasVerb ? (one > other ? placed : related) : undefined;
 }
 
 /** `share of cancelled orders by channel` has two meanings: of all cancelled ones, or of those of the channel. */

@@ -48,9 +48,9 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   useGrammar(pass, previous);
   // `who are they?` asks for more than the same figure.
   const unused = changes ? pass.unused() : tiles;
-  const unclear = isUnclear(pass, previous, { placed, parts, groups, figure });
-  const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true, isUnclear: unclear };
-  if (!spans || spans.foretells || unclear) return { ...attempt, intent: undefined };
+  const isUnclear = hasSeveralMeanings(pass, previous, { placed, parts, groups, figure });
+  const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true, isUnclear };
+  if (!spans || spans.foretells || isUnclear) return { ...attempt, intent: undefined };
   const isNew = pass.tiles.some(({ period }) => period !== undefined);
   const intent: Intent = {
     ...previous,
@@ -103,10 +103,10 @@ interface Changes {
  * rows; numbers and averages of figures for groups; averages by groups, which have two meanings; values that may be the part or the whole of
  * a percentage; and another status than one that stands with a term of business, such as overdue.
  */
-function isUnclear(pass: Pass, previous: Intent, { placed, parts, groups, figure }: Changes): boolean {
-  const isOfOtherGroups = groups.length > 0 && (previous.having !== undefined || previous.ofGroups !== undefined);
-  const isOfEither = parts.length > 0 && pass.mentions('only', 'not', 'without');
-  if (isOfOtherGroups || isOfEither || (figure && isOfSome(previous, figure))) return true;
+function hasSeveralMeanings(pass: Pass, previous: Intent, { placed, parts, groups, figure }: Changes): boolean {
+  const replacesGroups = groups.length > 0 && (previous.having !== undefined || previous.ofGroups !== undefined);
+  const mayBePartOrWhole = parts.length > 0 && pass.mentions('only', 'not', 'without');
+  if (replacesGroups || mayBePartOrWhole || (figure && showsPartOfRows(previous, figure))) return true;
   const isGrouped = previous.shape === 'figure' && previous.dimensions.length > 0;
   const isLimit = placed.some(({ at }) => (['over', 'under', 'atLeast', 'atMost'] as const).some((tag) => pass.has(at, tag)));
   const isAverage = pass.mentions('average', 'median');
@@ -119,7 +119,7 @@ function isUnclear(pass: Pass, previous: Intent, { placed, parts, groups, figure
 }
 
 /** The question before shows the first rows or groups, those within a limit, or the part of a whole. */
-const isOfSome = ({ limited, rate, having }: Intent, { ofGroups }: Partial<Intent>): boolean =>
+const showsPartOfRows = ({ limited, rate, having }: Intent, { ofGroups }: Partial<Intent>): boolean =>
   limited || rate !== undefined || (having !== undefined && ofGroups === undefined);
 
 const namesRows = ({ tiles, base }: Pass): boolean => tiles.some(({ tables }) => tables.includes(base));

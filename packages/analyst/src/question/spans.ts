@@ -113,12 +113,15 @@ function daysSaid(pass: Pass, hasTime: boolean, stated: readonly StatedPeriod[])
   return isOther ? undefined : { day: dayOfSpans?.day, named: positionOf(dayOfSpans) };
 }
 
-/** The span of time of the question, and the one that it is compared with; undefined where its words fit no span. */
+/**
+ * The span of time of the question, and the one that it is compared with; undefined where its words fit no span. Marks the words of spans and
+ * of their days as used, and refuses those that limit a span.
+ */
 export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefined): Spans | undefined {
   const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
   const days = daysSaid(pass, hasTime, stated);
   if (!days) return undefined;
-  pass.refuse(...stated.flatMap(({ period, at }) => limitsBefore(pass, period, at)));
+  pass.refuse(...stated.flatMap(({ period, at }) => positionsOfLimits(pass, period, at)));
   const { named } = days;
   const day = named.length === 0 && inherited ? dayOfSpan(inherited) : days.day;
   const isFuture = pass.find('future');
@@ -131,7 +134,7 @@ export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefine
 }
 
 /** `through March`, `as of March`, `late March`: other days than those of the span. */
-function limitsBefore({ tiles }: Pass, period: Period, at: number): number[] {
+function positionsOfLimits({ tiles }: Pass, period: Period, at: number): number[] {
   const wordAt = (position: number) => tiles[position]?.words.at(-1)?.lower ?? '';
   const before = wordAt(at - 1) === 'the' ? at - 2 : at - 1;
   const isMonth = period.grain === 'month' && !directions.has(tiles[at]?.words[0]?.lower ?? '');

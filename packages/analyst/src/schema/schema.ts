@@ -67,13 +67,13 @@ function lookupsOf(schema: Schema): Lookups {
 
 /**
  * Adds keys by name: `customer_id` refers to `customers.id` where both are in scope, and no key of several columns says otherwise;
- * `namesOneRow` says whether the ids of a table without a known primary key differ.
+ * `hasUniqueIds` says whether the ids of a table without a known primary key differ.
  */
-export function withKeysByName(schema: Schema, namesOneRow: (table: string) => boolean): Schema {
+export function withKeysByName(schema: Schema, hasUniqueIds: (table: string) => boolean): Schema {
   const byStems = tablesByStems(schema);
   const namesOfColumns = new Map(schema.toReversed().map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]));
   return schema.map((table) => {
-    const guessed = keysByName(byStems, table).flatMap(({ key, target }) => (target.primaryKey || namesOneRow(target.name) ? [key] : []));
+    const guessed = keysByName(byStems, table).flatMap(({ key, target }) => (target.primaryKey || hasUniqueIds(target.name) ? [key] : []));
     const known = table.foreignKeys.filter(({ table: target, references }) => namesOfColumns.get(target)?.has(references));
     // People who name a table to which two keys lead mean the first column more often: the source, or who sold and not who wrote it down.
     const positions = new Map(table.columns.map(({ name }, index) => [name, index]));

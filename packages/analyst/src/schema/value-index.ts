@@ -19,7 +19,7 @@ export interface ValueIndex {
   /** True where the sample has every row of the table. */
   hasAllOf(table: string): boolean;
   /** True where the ids of a table to which columns lead by their names are known to differ. */
-  namesOneRow(table: string): boolean;
+  hasUniqueIds(table: string): boolean;
   /** As `valuesOf`, if there are few; empty for other columns. */
   fewOf(table: string, column: string): readonly string[];
   /** The values of the same column that differ from this one in capitals or spelling only, itself first. */
@@ -75,7 +75,7 @@ async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | 
     find,
     valuesOf,
     hasAllOf: (table) => whole.has(table),
-    namesOneRow: (table) => unique.has(table),
+    hasUniqueIds: (table) => unique.has(table),
     spellingsOf(value) {
       const same = find(value.value).filter((one) => one.table === value.table && one.column === value.column);
       const names = same.flatMap((one) => (keyOf(one.value) === keyOf(value.value) ? [one.value] : []));
