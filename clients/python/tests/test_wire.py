@@ -393,7 +393,12 @@ def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[
     transport = httpx.MockTransport(treat(treatments, bearers[0]))
     with AgentService("http://service", token=token, settings=settings, transport=transport) as service:
         try:
-            list(service.stream_answer("agt_1", "x")) if call == "stream" else service.ask("agt_1", "x")
+            if call == "stream":
+                list(service.stream_answer("agt_1", "x"))
+            elif call == "read":
+                service.get_message("agt_1", "msg_1")
+            else:
+                service.ask("agt_1", "x")
         except ApiError as error:
             bearers[0].append(str(error.status))
     numbers = itertools.count(1)
@@ -405,6 +410,8 @@ def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[
                 if call == "stream":
                     async for _ in service.stream_answer("agt_1", "x"):
                         pass
+                elif call == "read":
+                    await service.get_message("agt_1", "msg_1")
                 else:
                     await service.ask("agt_1", "x")
             except ApiError as error:
@@ -426,6 +433,9 @@ def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[
         ("stream", ["cut"], ["token-1", "token-1"]),
         ("stream", [401, "cut"], ["token-1", "token-2", "token-2"]),
         ("stream", ["cut", 401], ["token-1", "token-1", "401"]),
+        # A read has no effect, so that the token of another caller repeats nothing.
+        ("read", ["lost", 401], ["token-1", "token-1", "token-2"]),
+        ("read", [503, 401], ["token-1", "token-1", "token-2"]),
     ],
 )
 def test_a_call_keeps_the_token_of_a_function_since_with_a_new_token_it_would_be_a_second_message(

@@ -150,6 +150,8 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
 /** The service did nothing for such a request. Every other answer may be one of a proxy, or of an attempt that had its effect. */
 const isRefusal = (status: number) => status === 401 || status === 429;
 
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
+
 /**
  * Makes functions, each of which sends the attempts of one call: with a token, and once more with a new one where the token was refused. Where the next token may
  * be another caller's, under which a repeated message is a new message, they keep their token unless the service has refused all of them.
@@ -168,10 +170,11 @@ function createSenderFactory(baseUrl: string, source: TokenSource, doFetch: type
   const nextToken = async ({ signal }: RawRequest) => await abortable(source.token(context), signal);
   return () => {
     let current: string | undefined;
-    // The attempts that may have had an effect.
+    // The attempts that may have had an effect, which no read has.
     let effects = 0;
     const attempt = async (token: string, request: RawRequest): Promise<Response> => {
       current = token;
+      if (isRead(request.method)) return await sendWith(token, request);
       effects += 1;
       const response = await sendWith(token, request);
       if (isRefusal(response.status)) effects -= 1;

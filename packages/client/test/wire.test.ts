@@ -250,6 +250,13 @@ test.each<[keyof typeof calls, Treatment[]]>([
   },
 );
 
+test.each<[Treatment[]]>([[['lost', 401]], [[503, 401]]])('a read takes the next token of a function after %j', async (treatments) => {
+  const service = await serveAfter(...treatments);
+  let count = 0;
+  await connect(service.url, { auth: () => `token-${++count}`, maxRetries: 2 }).get('/v1/me');
+  expect(service.tokens()).toEqual(['token-1', 'token-1', 'token-2']);
+});
+
 test('the used-up limit of one caller holds back no call with the next token of a function, and every call of one credential', async () => {
   const { url, sent } = await serve((_sent, response) => response.setHeader('ratelimit', '"reads";r=0;t=30').end('{"data":{}}'));
   const mixed = connect(url, { auth: () => `token-${sent.length}` });

@@ -164,7 +164,7 @@ class AsyncAgentService(AsyncOperations):
 
     async def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
         given = options or CallOptions()
-        sent, call = operation.request(given), CallToken(self._credential)
+        sent, call = operation.request(given), CallToken(self._credential, is_read=operation.method == "GET")
         attempts = self._attempts(given, is_delete=operation.method == "DELETE")
         while True:
             try:

@@ -102,10 +102,12 @@ class Credential:
 
 class CallToken:
     """The token of the attempts of one call. Where the next one may be another caller's, under which a repeated message is a new
-    message, they keep their token unless the service has refused all of them."""
+    message, they keep their token unless the service has refused all of them. Reads have no effect, and may go on with the next
+    token."""
 
-    def __init__(self, credential: Credential) -> None:
+    def __init__(self, credential: Credential, *, is_read: bool = False) -> None:
         self._credential = credential
+        self._is_read = is_read
         self._token: str | None = None
         #: The attempts that may have had an effect.
         self._effects = 0
@@ -127,4 +129,4 @@ class CallToken:
 
     def refuse(self, token: str) -> bool:
         """Forgets a token that the service refused. False if the call has no other token."""
-        return self._credential.refuse(token) and (self._credential.is_one or self._effects == 0)
+        return self._credential.refuse(token) and (self._credential.is_one or self._is_read or self._effects == 0)
