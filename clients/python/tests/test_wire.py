@@ -382,16 +382,17 @@ def treat(treatments: list[int | str], bearers: list[str]) -> Script:
     return answer
 
 
-def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[str]]:
+def bearers_of(call: str, treatments: list[int | str], *, token_is_one_credential: bool = False) -> tuple[list[str], list[str]]:
     """The tokens that a call sends with threads and with coroutines, and the statuses with which it ends where it fails."""
-    numbers, settings = itertools.count(1), Settings(max_retries=2)
+    numbers = itertools.count(1)
+    given: Any = {"settings": Settings(max_retries=2), "token_is_one_credential": token_is_one_credential}
     bearers: tuple[list[str], list[str]] = [], []
 
     def token() -> str:
         return f"token-{next(numbers)}"
 
     transport = httpx.MockTransport(treat(treatments, bearers[0]))
-    with AgentService("http://service", token=token, settings=settings, transport=transport) as service:
+    with AgentService("http://service", token=token, transport=transport, **given) as service:
         try:
             if call == "stream":
                 list(service.stream_answer("agt_1", "x"))
@@ -405,7 +406,7 @@ def bearers_of(call: str, treatments: list[int | str]) -> tuple[list[str], list[
 
     async def use() -> None:
         transport = httpx.MockTransport(treat(treatments, bearers[1]))
-        async with AsyncAgentService("http://service", token=token, settings=settings, transport=transport) as service:
+        async with AsyncAgentService("http://service", token=token, transport=transport, **given) as service:
             try:
                 if call == "stream":
                     async for _ in service.stream_answer("agt_1", "x"):
@@ -442,6 +443,12 @@ def test_a_call_keeps_the_token_of_a_function_since_with_a_new_token_it_would_be
     call: str, treatments: list[int | str], expected: list[str]
 ) -> None:
     assert bearers_of(call, treatments) == (expected, expected)
+
+
+@pytest.mark.parametrize("call", ["message", "stream"])
+def test_a_function_whose_tokens_are_of_one_credential_gives_each_attempt_its_token(call: str) -> None:
+    expected = ["token-1", "token-2", "token-3"]
+    assert bearers_of(call, ["lost", 401], token_is_one_credential=True) == (expected, expected)
 
 
 def test_a_call_goes_on_with_a_renewed_token_of_one_credential() -> None:

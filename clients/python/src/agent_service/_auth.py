@@ -32,6 +32,7 @@ class Credential:
     oauth: tuple[str, str] | None = field(default=None, repr=False)
     scopes: tuple[str, ...] = ()
     token: str | Callable[[], Any] | None = field(default=None, repr=False)
+    token_is_one_credential: bool = False
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.api_key, self.oauth, self.token)) != 1:
@@ -42,8 +43,8 @@ class Credential:
 
     @property
     def is_one(self) -> bool:
-        """True where all tokens are of one credential. The next one of a function may be another caller's."""
-        return not callable(self.token)
+        """True where all tokens are of one credential. The next one of a function may be another caller's, unless it is said not to be."""
+        return self.token_is_one_credential or not callable(self.token)
 
     @property
     def is_renewable(self) -> bool:

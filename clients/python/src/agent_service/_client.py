@@ -33,10 +33,11 @@ class AgentService(Operations):
         oauth: tuple[str, str] | None = None,
         scopes: tuple[str, ...] = (),
         token: str | Callable[[], str] | None = None,
+        token_is_one_credential: bool = False,
         settings: Settings | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._credential = Credential(api_key, oauth, scopes, token)
+        self._credential = Credential(api_key, oauth, scopes, token, token_is_one_credential)
         self._settings = settings or Settings()
         self._http = httpx.Client(base_url=checked_url(base_url), timeout=self._settings.timeout, transport=transport)
         self._renewing = threading.Lock()
@@ -71,7 +72,7 @@ class AgentService(Operations):
     ) -> models.Message | models.ReadMessage:
         """Sends a message and returns its answer, however long that takes.
 
-        That holds with a credential that may read no answer as well, unless `token` is a function.
+        That holds with a credential that may read no answer as well, unless `token` is a function and `token_is_one_credential` is not set.
         """
         body = {"message": message} if isinstance(message, str) else message
         given = with_key(options or CallOptions())
