@@ -59,7 +59,7 @@ export async function* streamAnswer(
     headers: { ...requestHeaders('post', { ...options, body: message }), accept: 'text/event-stream' },
   };
   const position = new StreamPosition();
-  const send = client.createSender();
+  const send = client.createSender?.() ?? (async (sent: RawRequest) => await client.send(sent));
   for (;;) {
     try {
       for await (const event of readOnce(send, request, position, options)) {

@@ -45,8 +45,8 @@ export interface Client {
   ): Promise<ApiResponse<ResponseBody<P, M>>>;
   /** Sends a request as it is, once, with a token: for what is no JSON. The caller reads the body within its own limits. */
   send(request: RawRequest): Promise<Response>;
-  /** Makes a `send` for all attempts of one call, which never continues it with the token of another caller. */
-  createSender(): Client['send'];
+  /** Makes a `send` for all attempts of one call, which never continues it with the token of another caller. Without it they use `send`. */
+  createSender?(): Client['send'];
   readonly maxRetries: number;
   /** Its rules for pauses, which streams follow too. */
   readonly retries: RetryOptions;
@@ -153,10 +153,11 @@ const isRefusal = (status: number) => status === 401 || status === 429;
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
 /**
- * Makes functions, each of which sends the attempts of one call: with a token, and once more with a new one where the token was refused. Where the next token may
- * be another caller's, under which a repeated message is a new message, they keep their token unless the service has refused all of them.
+ * Makes functions, each of which sends the attempts of one call: with a token, and once more with a new one where the token was refused.
+ * Where the next token may be another caller's, under which a repeated message is a new message, they keep their token unless the service has
+ * refused all of them.
  */
-function createSenderFactory(baseUrl: string, source: TokenSource, doFetch: typeof fetch): Client['createSender'] {
+function createSenderFactory(baseUrl: string, source: TokenSource, doFetch: typeof fetch): () => Client['send'] {
   const context = { baseUrl, fetch: doFetch };
   const sendWith = async (token: string, { method, path, headers, body, signal }: RawRequest): Promise<Response> => {
     const all = { ...headers, authorization: `Bearer ${token}` };

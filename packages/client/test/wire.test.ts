@@ -250,6 +250,13 @@ test.each<[keyof typeof calls, Treatment[]]>([
   },
 );
 
+test('a stream of a client without createSender sends each attempt with its send', async () => {
+  const service = await serveAfter('cut');
+  const { createSender: _, ...own } = connect(service.url, { maxRetries: 1 });
+  await calls.stream(own);
+  expect(service.tokens()).toEqual(['token', 'token']);
+});
+
 test.each<[Treatment[]]>([[['lost', 401]], [[503, 401]]])('a read takes the next token of a function after %j', async (treatments) => {
   const service = await serveAfter(...treatments);
   let count = 0;
