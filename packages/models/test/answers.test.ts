@@ -250,10 +250,20 @@ describe('an answer in JSON', () => {
     expect(modes).toEqual([false, true, false]);
   });
 
+  test('comes without the JSON mode where the model wrote invalid JSON in it, which the next answer has again', async () => {
+    const modes: boolean[] = [];
+    model.follow((request) => {
+      modes.push('response_format' in request);
+      return modes.at(-1) ? refused('json_validate_failed') : { kind: 'text', text: '{"sold": 12}' };
+    });
+    const { models, pauses } = open();
+    for (let times = 0; times < 2; times += 1) expect((await ask(models, json)).content).toContain('"sold"');
+    expect([modes, pauses]).toEqual([[true, false, true, false], []]);
+  });
+
   test('keeps the JSON mode after a failure that is not about it', async () => {
     const { models } = open();
     for (const [code, calls] of [
-      ['json_validate_failed', 2],
       ['context_length_exceeded', 1],
       ['content_filter', 1],
     ] as const) {

@@ -35,16 +35,19 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
   /** Apart, because some providers refuse the JSON mode beside tools only. */
   const hasJsonMode = { withTools: true, withoutTools: true };
 
-  /** A provider that does not know the JSON mode refuses the request, and is asked without it from then on. */
+  /**
+   * A provider that does not know the JSON mode refuses the request, and is asked without it from then on. One that checks what the model wrote in it
+   * may refuse that, and is asked without it once.
+   */
   async function call(request: ChatRequest, listener: CallListener): Promise<ModelOutput> {
     const variant = request.tools.length > 0 ? 'withTools' : 'withoutTools';
     if (!request.json || !hasJsonMode[variant]) return callOnce(request, listener, false);
     try {
       return await callOnce(request, listener, true);
     } catch (cause) {
-      if (!(cause instanceof ModelFailure) || !cause.mayConcernParameters) throw cause;
+      if (!mayConcernJsonMode(cause)) throw cause;
       const output = await callOnce(request, listener, false);
-      hasJsonMode[variant] = false;
+      if (cause.mayConcernParameters) hasJsonMode[variant] = false;
       return output;
     }
   }
@@ -73,6 +76,9 @@ export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, met
   }
   return { name, breaker, call };
 }
+
+const mayConcernJsonMode = (cause: unknown): cause is ModelFailure =>
+  cause instanceof ModelFailure && (cause.mayConcernParameters || cause.kind === 'invalid_output');
 
 function requireAnswer({ text, calls, finish }: ModelOutput, { mustAnswer, json }: ChatRequest): void {
   if (finish === 'filtered') throw new ModelFailure('filtered');
