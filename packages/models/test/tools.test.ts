@@ -262,11 +262,17 @@ describe('where each digit and punctuation mark is a token', () => {
       (sum, { content, tool_calls = [] }) => sum + 4 + countOf(String(content ?? '')) + countOf(JSON.stringify(tool_calls.map(calledIn))),
       countOf(JSON.stringify(tools)),
     );
+  /** Where thoughts are sent back. */
+  const withThoughts = (request: ChatRequest) =>
+    request.messages.reduce(
+      (sum, message) => sum + countOf('reasoning_content' in message ? String(message.reasoning_content) : ''),
+      promptTokens(request),
+    );
   const calledIn = (call: unknown) => (call as { function: object }).function;
   const tooLong: ModelReply = { kind: 'raw', status: 400, body: '{"error":{"code":"context_length_exceeded"}}' };
 
   /** Calls the tool so often, and then answers; a prompt beyond the window is refused. Returns what each call was allowed. */
-  function windowed(rounds: number, report: (counted: number) => number, countOf = promptTokens) {
+  function windowed(rounds: number, report: (counted: number) => number, countOf = promptTokens, calling?: object) {
     const choices: unknown[] = [];
     model.follow((request) => {
       const counted = countOf(request);
@@ -274,7 +280,9 @@ describe('where each digit and punctuation mark is a token', () => {
       choices.push(request.tool_choice);
       const isOver = choices.length > rounds || request.tool_choice === 'none';
       const reported = { usage: usage(report(counted), 10) };
-      return isOver ? { kind: 'text', text: 'It is much.', ...reported } : { kind: 'tools', calls: [query('select 1')], ...reported };
+      if (isOver) return { kind: 'text', text: 'It is much.', ...reported };
+      if (!calling) return { kind: 'tools', calls: [query('select 1')], ...reported };
+      return { kind: 'raw', body: JSON.stringify({ choices: [{ message: calling, finish_reason: 'stop' }], ...reported }) };
     });
     return choices;
   }
@@ -287,6 +295,18 @@ describe('where each digit and punctuation mark is a token', () => {
     const database = tool('query', () => numbers);
     expect((await ask(open({ tier }).models, { tools: [database] })).content).toBe('It is much.');
     expect(database.inputs).toHaveLength(3);
+  });
+
+  test('thoughts that are sent back leave less for results', async () => {
+    const thought = 'I think of it. '.repeat(1_000);
+    const call = { id: 'x', type: 'function', function: query('select 1') };
+    const message = { content: null, reasoning_content: thought, tool_calls: [call] };
+    const choices: unknown[] = windowed(1, (counted) => (choices.length === 1 ? counted : 0), withThoughts, message);
+    const database = tool('query', () => numbers);
+    const answer = await ask(open({ tier }).models, { tools: [database] });
+    expect([answer.content, choices]).toEqual(['It is much.', ['auto', 'none']]);
+    // The estimate for the bill has no thoughts, which not every provider bills again.
+    expect(answer.inputTokens).toBeLessThan(3_000);
   });
 
   test('a prompt of more tokens than its estimate leaves less for results', async () => {

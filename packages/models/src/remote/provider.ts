@@ -50,20 +50,20 @@ async function answer(
   const json = request.output.format === 'json';
   const transcript = json ? createJsonTranscript(stream ? onDelta : () => undefined) : createTranscript({ onDelta, onRestart });
   const listener = { signal, onText: transcript.add, onAttempt: transcript.begin };
-  let size: PromptSize = { estimate: prompt.tokens, most: prompt.tokens };
+  let size: PromptSize = { estimate: prompt.tokens, upperBound: prompt.tokens };
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   for (let number = 1; ; number += 1) {
-    const mustAnswer = number >= maxModelCalls || size.most > room * (1 - minFreeShare);
+    const mustAnswer = number >= maxModelCalls || size.upperBound > room * (1 - minFreeShare);
     const sent = mustAnswer && tools.length > 0 ? demandAnswer(messages) : messages;
     const output = await route.call({ messages: sent, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
     usage = addUsage(usage, output, size.estimate + toolTokens);
     transcript.finish(output.text);
     if (output.calls.length === 0 || mustAnswer)
       return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: output.model };
-    size = addMessage(correctSize(size, output.inputTokens, toolTokens), output.text + JSON.stringify(output.calls));
+    size = addOutput(correctSize(size, output.inputTokens, toolTokens), output);
     // A request that is larger than the model's context is refused as a whole.
-    const resultTokens = Math.min(room * resultShare, (room - size.most) / output.calls.length) - tokensPerMessage;
+    const resultTokens = Math.min(room * resultShare, (room - size.upperBound) / output.calls.length) - tokensPerMessage;
     const outcome = await runTools(tools, output, { signal, resultTokens });
     messages.push(...outcome.messages);
     size = outcome.results.reduce(addMessage, size);
@@ -75,19 +75,25 @@ interface PromptSize {
   /** For the bill of a provider that does not count. */
   readonly estimate: number;
   /** The provider's count, and what was added since then at its largest. */
-  readonly most: number;
+  readonly upperBound: number;
 }
 
-const addMessage = ({ estimate, most }: PromptSize, content: string): PromptSize => ({
+const addMessage = ({ estimate, upperBound }: PromptSize, content: string): PromptSize => ({
   estimate: estimate + messageTokens(content),
-  most: most + estimateDataTokens(content) + tokensPerMessage,
+  upperBound: upperBound + estimateDataTokens(content) + tokensPerMessage,
 });
 
+/** Thoughts are sent back, and some providers leave them out of the prompt: the estimate for the bill does, too. */
+function addOutput(size: PromptSize, { text, calls, thoughts }: ModelOutput): PromptSize {
+  const { estimate, upperBound } = addMessage(size, text + JSON.stringify(calls));
+  return { estimate, upperBound: upperBound + estimateDataTokens(JSON.stringify(thoughts)) };
+}
+
 /** With the provider's count of the prompt. One of more tokens than bytes, or of less than half of the estimate, counts something else. */
-function correctSize({ estimate, most }: PromptSize, count: unknown, toolTokens: number): PromptSize {
+function correctSize({ estimate, upperBound }: PromptSize, count: unknown, toolTokens: number): PromptSize {
   const estimated = estimate + toolTokens;
   const isPossible = typeof count === 'number' && count >= estimated / 2 && count <= bytesOfTokens(estimated);
-  return { estimate, most: isPossible ? Math.max(estimate, count - toolTokens) : most };
+  return { estimate, upperBound: isPossible ? Math.max(estimate, count - toolTokens) : upperBound };
 }
 
 const answerNow = 'No more tools can be called. Answer now from what you have, and say what is missing.';
