@@ -317,6 +317,22 @@ describe('where each digit and punctuation mark is a token', () => {
     expect(choices).toEqual(['auto', 'none']);
   });
 
+  test('a prompt in a script of two bytes a letter, which has a third of its estimate, leaves more', async () => {
+    const message = 'Сколько мы продали в этом месяце? '.repeat(180);
+    /** Tokenizers have about 9 bytes of Cyrillic in a token. */
+    const inCyrillic = ({ messages }: ChatRequest) => {
+      const text = messages.map(({ content }) => content).join('');
+      const cyrillic = Buffer.byteLength(text.replace(/[^а-яА-Я ?]/g, ''));
+      return Math.ceil(cyrillic / 9 + (Buffer.byteLength(text) - cyrillic) / 3);
+    };
+    const rounds = async (report: (counted: number) => number) => {
+      const choices = windowed(20, report, inCyrillic);
+      await ask(open({ tier, maxModelCalls: 30 }).models, { message, tools: [tool('query', () => '1'.repeat(1_500))] });
+      return choices.length - 1;
+    };
+    expect(await rounds((counted) => counted)).toBeGreaterThan(await rounds(() => 0));
+  });
+
   test('a prompt of fewer tokens leaves more, and a count that it cannot have is ignored', async () => {
     const inThrees = ({ messages }: ChatRequest) => estimateTokens(messages.map(({ content }) => content).join(''));
     const rounds = async (report: (counted: number) => number) => {

@@ -89,10 +89,13 @@ function addOutput(size: PromptSize, { text, calls, thoughts }: ModelOutput): Pr
   return { estimate, upperBound: upperBound + estimateDataTokens(JSON.stringify(thoughts)) };
 }
 
-/** With the provider's count of the prompt. One of more tokens than bytes, or of less than half of the estimate, counts something else. */
+/**
+ * With the provider's count of the prompt. One of more tokens than bytes, or of less than a quarter of the estimate, counts something else; Cyrillic, Greek,
+ * Arabic and Devanagari have a third of it.
+ */
 function correctSize({ estimate, upperBound }: PromptSize, count: unknown, toolTokens: number): PromptSize {
   const estimated = estimate + toolTokens;
-  const isPossible = typeof count === 'number' && count >= estimated / 2 && count <= bytesOfTokens(estimated);
+  const isPossible = typeof count === 'number' && count >= estimated / 4 && count <= bytesOfTokens(estimated);
   return { estimate, upperBound: isPossible ? Math.max(estimate, count - toolTokens) : upperBound };
 }
 
