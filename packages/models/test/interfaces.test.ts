@@ -134,6 +134,23 @@ describe('thoughts go back as they came', () => {
       { reasoning: 'I think.', reasoning_details: [detail({ text: 'I think.', signature: 'signed' }), sealed('a'), sealed('b')] },
     ],
     [
+      'as details whose pieces alternate',
+      [
+        { reasoning_details: [detail({ text: 'I ' }), detail({ index: 1, text: 'So ' })] },
+        { reasoning_details: [detail({ text: 'think.' }), detail({ index: 1, text: 'I know.' })] },
+        { reasoning_details: [sealed('a'), detail({ signature: 'signed' })] },
+      ],
+      { reasoning_details: [detail({ text: 'I think.', signature: 'signed' }), detail({ index: 1, text: 'So I know.' }), sealed('a')] },
+    ],
+    [
+      'as details without an index',
+      [
+        { reasoning_details: [{ type: 'reasoning.text', text: 'I ' }, sealed('a')] },
+        { reasoning_details: [{ type: 'reasoning.text', text: 'think.' }] },
+      ],
+      { reasoning_details: [{ type: 'reasoning.text', text: 'I ' }, sealed('a'), { type: 'reasoning.text', text: 'think.' }] },
+    ],
+    [
       'as parts of the content',
       [{ content: [thinking('I ')] }, { content: [thinking('think.')] }],
       { content: [thinking('I think.'), { type: 'text', text: 'So.' }] },
@@ -164,6 +181,15 @@ describe('thoughts go back as they came', () => {
     const { answer, requests } = await converse('openai-compatible', stream, reply);
     await answer;
     expect(requests[1]?.messages.at(-2)?.tool_calls).toMatchObject([{ id: 'x', extra_content: call.extra_content }]);
+  });
+
+  test('and so does extra content that comes in pieces', async () => {
+    const call = { index: 0, id: 'x', ...called('query', '{}'), extra_content: { google: { thought_signature: 'signed' } } };
+    const next = { index: 0, ...called(undefined, ''), extra_content: { google: { part: 2 }, other: true } };
+    const { answer, requests } = await converse('openai-compatible', true, pieces(call, next));
+    await answer;
+    const extra_content = { google: { thought_signature: 'signed', part: 2 }, other: true };
+    expect(requests[1]?.messages.at(-2)?.tool_calls).toMatchObject([{ id: 'x', extra_content }]);
   });
 
   test('in more parts than any model sends end the call', async () => {

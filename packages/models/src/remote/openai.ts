@@ -123,20 +123,30 @@ function readThoughts(message: JsonObject, draft: OutputDraft, add: typeof addPi
   }
 }
 
-/** Far more than models send, and few enough that each piece can copy all of them. */
+/** Far more than models send, and few enough that each piece can be compared with all of them, or copy them. */
 const maxParts = 10_000;
 
-/** Adds a piece of a stream, which continues the part before it if both have the same type and index. Encrypted parts come whole. */
+/**
+ * Adds a piece of a stream, which continues the newest part of its type and index, or the last part where both have the same type and no index. Encrypted
+ * parts come whole.
+ */
 function addPiece(list: JsonObject[], piece: JsonObject): void {
-  const last = list.at(-1);
-  const continues = last?.['type'] === piece['type'] && last?.['index'] === piece['index'] && typeof piece['data'] !== 'string';
-  if (last && continues) {
-    const fields = Object.entries(piece).map(([field, value]) => [field, continuedField(field, last[field], value)]);
-    list[list.length - 1] = { ...last, ...Object.fromEntries(fields) };
+  const at = typeof piece['data'] === 'string' ? -1 : continuedPart(list, piece);
+  const part = list[at];
+  if (part) {
+    const fields = Object.entries(piece).map(([field, value]) => [field, continuedField(field, part[field], value)]);
+    list[at] = { ...part, ...Object.fromEntries(fields) };
   } else {
     if (list.length >= maxParts) throw new ModelFailure('too_large');
     list.push(piece);
   }
+}
+
+/** Its place in the list; -1 where the piece begins a part. */
+function continuedPart(list: readonly JsonObject[], { type, index }: JsonObject): number {
+  const isSame = (part: JsonObject | undefined) => part?.['type'] === type && part?.['index'] === index;
+  if (typeof index === 'number') return list.findLastIndex(isSame);
+  return isSame(list.at(-1)) ? list.length - 1 : -1;
 }
 
 function continuedField(field: string, known: unknown, value: unknown): unknown {
@@ -157,7 +167,16 @@ function readCall(piece: JsonObject, draft: OutputDraft): void {
   call.id ||= id;
   call.name ||= name;
   call.arguments += textIn(called['arguments']);
-  if (isJsonObject(piece['extra_content'])) call.extra = { ...call.extra, ...piece['extra_content'] };
+  if (isJsonObject(piece['extra_content'])) call.extra = mergeExtra(call.extra, piece['extra_content']);
+}
+
+/** By provider, whose fields may come in several pieces. */
+function mergeExtra(known: JsonObject = {}, piece: JsonObject): JsonObject {
+  const fields = Object.entries(piece).map(([provider, value]) => {
+    const before = known[provider];
+    return [provider, isJsonObject(before) && isJsonObject(value) ? { ...before, ...value } : value];
+  });
+  return { ...known, ...Object.fromEntries(fields) };
 }
 
 /**
