@@ -177,7 +177,7 @@ type Cause = typeof deletion | typeof update | string;
  * each is followed once, and rows of each table are deleted and each of its columns is updated once.
  */
 function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): ReadonlySet<CatalogEffect> {
-  const byTable = consequencesByTable(effects);
+  const byTable = causedByTable(effects);
   const followed = new Set<Consequence>();
   const open = [change];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -192,36 +192,34 @@ function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange
   return new Set([...followed].map(({ effect }) => effect));
 }
 
-type ConsequencesOfTable = Map<Cause, Consequence[]>;
-
-function consequencesByTable(effects: readonly CatalogEffect[]): ReadonlyMap<string, ConsequencesOfTable> {
-  const byTable = new Map<string, ConsequencesOfTable>();
-  for (const effect of effects) {
-    const { schema, table: name, columns, onDelete, onUpdate } = effect;
-    const key = tableKey({ schema, name });
-    const ofTable: ConsequencesOfTable = byTable.get(key) ?? new Map();
-    byTable.set(key, ofTable);
-    if (onDelete !== null) addConsequence(ofTable, [deletion], { effect, kind: onDelete });
-    if (onUpdate !== null) addConsequence(ofTable, columns ?? [update], { effect, kind: onUpdate });
-  }
-  return byTable;
+/** A change of a table causes this. */
+interface Caused {
+  readonly cause: Cause;
+  readonly consequence: Consequence;
 }
 
-function addConsequence(ofTable: ConsequencesOfTable, causes: readonly Cause[], consequence: Consequence): void {
-  for (const cause of causes) {
-    const known = ofTable.get(cause);
-    if (known) known.push(consequence);
-    else ofTable.set(cause, [consequence]);
-  }
+function causedByTable(effects: readonly CatalogEffect[]): ReadonlyMap<string, Map<Cause, Caused[]>> {
+  const byTable = Map.groupBy(effects, ({ schema, table: name }) => tableKey({ schema, name }));
+  return new Map(Array.from(byTable, ([key, ofTable]) => [key, Map.groupBy(ofTable.flatMap(causedBy), ({ cause }) => cause)]));
+}
+
+function causedBy(effect: CatalogEffect): Caused[] {
+  const { columns, onDelete, onUpdate } = effect;
+  const caused = (causes: readonly Cause[], kind: Consequence['kind'] | null): Caused[] => {
+    if (kind === null) return [];
+    const consequence = { effect, kind };
+    return causes.map((cause) => ({ cause, consequence }));
+  };
+  return [...caused([deletion], onDelete), ...caused(columns ?? [update], onUpdate)];
 }
 
 /** Those of a change that no change before it has taken. */
-function takeConsequences(ofTable: ConsequencesOfTable | undefined, { columns }: RowChange): readonly Consequence[] {
+function takeConsequences(ofTable: Map<Cause, Caused[]> | undefined, { columns }: RowChange): readonly Consequence[] {
   if (ofTable === undefined || ofTable.size === 0) return [];
   const causes: readonly Cause[] = columns === undefined ? [deletion] : [update, ...columns];
   return causes.flatMap((cause) => {
-    const consequences = ofTable.get(cause) ?? [];
+    const caused = ofTable.get(cause) ?? [];
     ofTable.delete(cause);
-    return consequences;
+    return caused.map(({ consequence }) => consequence);
   });
 }
