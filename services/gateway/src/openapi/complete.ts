@@ -3,6 +3,7 @@ import { plainText } from '@agent-service/contracts/text';
 import { errorBody, oauthErrorBody } from '@agent-service/http/replies/error-reply';
 import { contentTypes } from '@agent-service/http/requests/body';
 import { z } from 'zod';
+import { isPlainObject } from '../routing/input.ts';
 import { answerEventData } from '../schemas/conversation.ts';
 import { describeResponseSchema } from './response-schema.ts';
 import { codeSamples, type SampledOperation } from './samples.ts';
@@ -176,12 +177,10 @@ const texts: Readonly<Record<string, string>> = {
   uri: 'https://example.com',
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The example with the parts that an operation names itself: a schema alone does not tell which of its states a reply has. */
 function changeParts(example: unknown, parts: unknown): unknown {
   if (parts === undefined) return example;
-  if (!isObject(example) || !isObject(parts)) return parts;
+  if (!isPlainObject(example) || !isPlainObject(parts)) return parts;
   const changed = Object.entries(parts).map(([name, part]) => [name, part === undefined ? undefined : changeParts(example[name], part)]);
   return { ...example, ...Object.fromEntries(changed) };
 }

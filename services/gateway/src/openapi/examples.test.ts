@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseEventId } from '../answers/answer-stream.ts';
 import { everyRoute } from '../routes/index.ts';
+import { isPlainObject } from '../routing/input.ts';
 import { createOpenApi } from './document.ts';
 
 type Fields = Record<string, unknown>;
@@ -15,14 +16,12 @@ interface Operation {
 const document = JSON.parse(JSON.stringify(createOpenApi(everyRoute, '/')));
 const operations = Object.values(document.paths as Record<string, Record<string, Operation>>).flatMap((item) => Object.values(item));
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The example of each JSON body of a success, with that of its request. */
 const bodies = operations.flatMap(({ operationId, requestBody, responses }) => {
   const [request] = Object.values(requestBody?.content ?? {});
   return Object.entries(responses).flatMap(([status, { content = {} }]) => {
     const body = content['application/json']?.example;
-    return status.startsWith('2') && isFields(body)
+    return status.startsWith('2') && isPlainObject(body)
       ? [{ name: `${operationId} ${status}`, body, request: (request?.example ?? {}) as Fields }]
       : [];
   });
@@ -32,7 +31,7 @@ const bodies = operations.flatMap(({ operationId, requestBody, responses }) => {
 const objectsIn = (value: unknown): Fields[] =>
   typeof value !== 'object' || value === null
     ? []
-    : [...(isFields(value) ? [value] : []), ...Object.values(value).flatMap((inner) => objectsIn(inner))];
+    : [...(isPlainObject(value) ? [value] : []), ...Object.values(value).flatMap((inner) => objectsIn(inner))];
 
 const prefixes: Readonly<Record<string, string>> = {
   agent_id: 'agt_',
@@ -82,7 +81,7 @@ const rules: Readonly<Record<string, (fields: Fields) => boolean>> = {
   'a delivery does not repeat itself': ({ id, redelivery_of: repeated }) => repeated === undefined || repeated !== id,
   'a credential has an end once it is ended': ({ status, ends_at: end }) =>
     end === undefined || status === undefined || isSet(end) === (status === 'ended'),
-  'a key is not replaced by itself': ({ id, previous }) => !isFields(previous) || previous['id'] !== id,
+  'a key is not replaced by itself': ({ id, previous }) => !isPlainObject(previous) || previous['id'] !== id,
   'only a deactivation ends credentials': ({ status, ended_credentials: ended }) => ended === undefined || status === 'deactivated',
   'a balance is the sum of its parts': ({ balance, allocated, unallocated }) =>
     unallocated === undefined || Number(allocated) + Number(unallocated) === balance,
@@ -109,7 +108,7 @@ const rules: Readonly<Record<string, (fields: Fields) => boolean>> = {
     return changelog[0].version === version && midnight(changelog[0]) === updated && midnight(changelog.at(-1)) === created;
   },
   'an audit entry tells of a change of another user': ({ actor, target }) =>
-    !isFields(actor) || !isFields(target) || target['id'] !== actor['id'],
+    !isPlainObject(actor) || !isPlainObject(target) || target['id'] !== actor['id'],
 };
 
 const dataOf = ({ data }: Fields) => data as Fields;
@@ -160,7 +159,7 @@ describe('each example of a success is a state that the service has', () => {
 
   test('what the request sets has the same value in its reply', () => {
     for (const { name, body, request } of bodies) {
-      const reply = isFields(body['data']) ? body['data'] : body;
+      const reply = isPlainObject(body['data']) ? body['data'] : body;
       const common = Object.keys(request).filter((field) => field in reply);
       const valuesOf = (fields: Fields) => common.map((field) => [field, fields[field]]);
       expect({ name, values: valuesOf(reply) }).toEqual({ name, values: valuesOf(request) });
