@@ -5,7 +5,7 @@ import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findFeedback, replaceFeedback } from '../src/conversations/store/feedback.ts';
 import { maxMessagesPerStep, removeDeletedConversation } from '../src/conversations/store/removal.ts';
 import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
-import { compose } from './compose.ts';
+import { type Composition, compose } from './compose.ts';
 import { StoredConversations } from './stored-conversations.ts';
 
 const start = Date.UTC(2026, 0, 31, 23, 59, 0);
@@ -30,6 +30,13 @@ async function remains(agentId: string): Promise<Record<string, number>> {
 
 const nothing = { conversations: 0, messages: 0, counts: 0, deleted: 0 };
 const ownerOf = (agentId: string, userId: string) => ({ organizationId: 'org_a', environment: 'live' as const, agentId, userId });
+
+/** Deleted agents, by the seconds for which each is due. */
+async function addDeletedAgents(database: Composition['database'], ages: Readonly<Record<string, number>>): Promise<void> {
+  const statement = `insert into deleted_agents (organization_id, environment, id, deleted_at, due)
+    values ('org_a', 'live', $1, now(), now() - $2 * interval '1 second')`;
+  for (const [id, age] of Object.entries(ages)) await database.query(statement, [id, age]);
+}
 
 test('conversations and messages of a deleted agent go, those of others stay', async () => {
   const [gone, kept] = [await createAgent(agents.gateway), await createAgent(agents.gateway)];
@@ -98,14 +105,7 @@ test('an agent that leaves much delays no other deleted agent', async () => {
     );
     await database.query('update conversations set message_count = $1', [5 * maxMessagesPerStep]);
     await new StoredConversations(database, ownerOf('agt_small', 'usr_1')).begin(start);
-    for (const [id, age] of [
-      ['agt_large', 60],
-      ['agt_small', 59],
-    ])
-      await database.query(
-        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), now() - $2 * interval '1 second')`,
-        [id, age],
-      );
+    await addDeletedAgents(database, { agt_large: 60, agt_small: 59 });
     const agents = async () => (await database.query<{ id: string }>('select id from deleted_agents order by id')).rows.map(({ id }) => id);
     // One of the large agent, one for the conversation of the small one, one of the large agent, and one for the small one itself.
     for (let steps = 0; steps < 4; steps += 1) await removeDeletedAgents(store, quiet);
@@ -191,14 +191,7 @@ test('an agent whose answers are unfinished delays no other agent, and its finis
     const answer = await busy.ask(unfinished, start + 10, 'settling');
     await busy.exchange(await busy.begin(start + 1), start + 20);
     await other.exchange(await other.begin(start), start + 10);
-    for (const [id, age] of [
-      ['agt_busy', 2],
-      ['agt_other', 1],
-    ])
-      await database.query(
-        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), now() - $2 * interval '1 second')`,
-        [id, age],
-      );
+    await addDeletedAgents(database, { agt_busy: 2, agt_other: 1 });
     const conversations = async () => (await database.query<{ id: string }>('select id from conversations')).rows.map(({ id }) => id);
     while ((await removeDeletedAgents(store, quiet)) > 0);
     expect(await conversations()).toEqual([unfinished]);
@@ -227,11 +220,7 @@ test('a deleted agent or conversation of which another session holds a row locke
     const ofAgents = [await begin('agt_locked'), await begin('agt_free')];
     const deleted = [await begin('agt_kept'), await begin('agt_kept')];
     const past = (second: number) => `now() - interval '${60 - second} seconds'`;
-    for (const [index, id] of ['agt_locked', 'agt_free'].entries())
-      await database.query(
-        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), ${past(index)})`,
-        [id],
-      );
+    await addDeletedAgents(database, { agt_locked: 60, agt_free: 59 });
     for (const [index, id] of deleted.entries())
       await database.query(`update conversations set deleted_at = ${past(index)} where id = $1`, [id]);
     await locking.query('begin');
