@@ -70,8 +70,8 @@ const maxErrors = 10;
 const fieldsWithData = new Set(['detail', 'where', 'internalQuery']);
 
 /**
- * An error with its causes, in some tens of kilobytes at most and without what the failed call sent: clients attach it to their errors, as that of Redis attaches the command with
- * its arguments, which for the first one of a connection are the password.
+ * An error with its causes, in some tens of kilobytes at most and without what the failed call sent: clients attach it to their errors, as that
+ * of Redis attaches the command with its arguments, which for the first one of a connection are the password.
  */
 export function describeError(cause: unknown): unknown {
   const described: unknown = stdSerializers.err(cause as Error);

@@ -109,6 +109,7 @@ export function createProducer<Name extends JobName>(
 }
 
 const listed = 500;
+
 /** Asks Redis about each of the jobs, in one round trip. */
 type AskForEach = (ids: readonly string[], ask: (pipeline: ChainableCommander, id: string) => void) => Promise<unknown[]>;
 
