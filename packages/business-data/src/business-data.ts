@@ -51,8 +51,7 @@ export interface BusinessDataOptions {
   readonly gate: TenantGate;
   /** Bounds the bytes of results that this process holds; unbounded without it. */
   readonly budget?: TenantBudget;
-  /** A function is called before each use, so that a change of the scope holds for the next query. */
-  readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
+  readonly scope: DataScope;
   /** The time zone of "today" in the organization's data. */
   readonly timeZone?: string;
 }
@@ -62,9 +61,8 @@ export const queryLimits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_
 
 export function createBusinessData({ source, gate, budget, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
   const readScope = async (): Promise<Resolution & { readonly catalog: Catalog }> => {
-    const current = typeof scope === 'function' ? await scope() : scope;
     const catalog = await source.catalog();
-    return { catalog, ...resolveScope(catalog, current) };
+    return { catalog, ...resolveScope(catalog, scope) };
   };
   const resolve = async (): Promise<ResolvedScope> => (await readScope()).scope;
   /** Runs the work within the limits, with its share of the budget until the result is complete. */

@@ -229,13 +229,3 @@ test('a check returns the version of the server', async () => {
   expect(version).toMatch(/^\d+/);
   expect(durationMs).toBeGreaterThan(0);
 });
-
-test('a scope that changes holds for the next query', async () => {
-  let tables = ['events(id)'];
-  const changing = createBusinessData({ source, gate, scope: () => ({ tables, readOnly: true }) });
-  expect(await kindOf(changing.query('select body from events limit 1'))).toBe('refused');
-  tables = ['events(body)'];
-  expect((await changing.query('select body from events limit 1')).rows).toHaveLength(1);
-  tables = [];
-  expect(await kindOf(changing.query('select body from events limit 1'))).toBe('refused');
-});
