@@ -100,6 +100,7 @@ const strange: Catalog = {
       ['amount', 'money'],
     ]),
   ],
+  effects: [],
 };
 const scope = resolveScope(strange, {
   tables: strange.tables.map(({ schema, name }) => `"${schema}"."${name.replaceAll('"', '""')}"`),

@@ -5,7 +5,7 @@ import type { CatalogEffect } from './scope/catalog.ts';
 import { resolveScope } from './scope/resolve-scope.ts';
 
 const table = catalogTable('public', 't0', [catalogColumn('id')]);
-const { scope } = resolveScope({ defaultSchema: 'public', tables: [table] }, { tables: ['t0'], readOnly: false });
+const { scope } = resolveScope({ defaultSchema: 'public', tables: [table], effects: [] }, { tables: ['t0'], readOnly: false });
 
 const count = 5_000;
 /** Effects of which each read is counted. */

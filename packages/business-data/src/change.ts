@@ -176,7 +176,7 @@ type Cause = typeof deletion | typeof update | string;
  * The changes that the database makes itself after a change, and those that follow from them. A data source may have any number of them, so
  * each is followed once, and rows of each table are deleted and each of its columns is updated once.
  */
-function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): ReadonlySet<CatalogEffect> {
+function effectsOf({ effects }: Pick<Catalog, 'effects'>, change: RowChange): ReadonlySet<CatalogEffect> {
   const byTable = causedByTable(effects);
   const followed = new Set<Consequence>();
   const open = [change];

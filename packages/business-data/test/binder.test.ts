@@ -14,6 +14,7 @@ const catalog: Catalog = {
     catalogTable('public', 'items', [column('c1'), column('c2'), column('parts', 'text[]')]),
     catalogTable('public', 'boxes', [column('b1'), column('lines', 'line_item[]')]),
   ],
+  effects: [],
 };
 const { scope } = resolveScope(catalog, { tables: ['items', 'boxes'], readOnly: true });
 

@@ -201,7 +201,7 @@ test('a scope is sent to a thread once, and each statement uses its own scope', 
   const { gate } = gateOf({ threads: 1 });
   const tenant = gate.of('tenant');
   const other = resolveScope(
-    { defaultSchema: 'public', tables: scope.tables.map((table) => ({ ...table, name: 'u' })) },
+    { defaultSchema: 'public', tables: scope.tables.map((table) => ({ ...table, name: 'u' })), effects: [] },
     { tables: ['u(a)'], readOnly: true },
   ).scope;
   for (let round = 0; round < 3; round += 1) {

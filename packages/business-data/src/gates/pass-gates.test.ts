@@ -15,6 +15,7 @@ const catalog: Catalog = {
     table('public', 'v', [column('a')], { kind: 'view', needsFence: true }),
     table('public', 'secrets', [column('id')]),
   ],
+  effects: [],
 };
 const { scope } = resolveScope(catalog, { tables: ['t(id, a)', 'u', 'other.t(z)', 'v'], readOnly: true });
 
@@ -75,7 +76,7 @@ test.each([
 });
 
 test('a name that two tables of the scope have is refused without its schema', () => {
-  const twice: Catalog = { defaultSchema: 'public', tables: ['a', 'b'].map((schema) => table(schema, 'w', [column('id')])) };
+  const twice: Catalog = { defaultSchema: 'public', tables: ['a', 'b'].map((schema) => table(schema, 'w', [column('id')])), effects: [] };
   const both = resolveScope(twice, { tables: ['a.w', 'b.w'], readOnly: true }).scope;
   expect(() => passGates('select id from w', both)).toThrow('There are several tables "w": write the schema before it.');
   expect(passGates('select id from b.w', both).tables).toMatchObject([{ schema: 'b' }]);
@@ -202,7 +203,7 @@ test('columns whose operators cannot be stopped or look names up are read as tex
     { ...column('e', 'public.area'), baseType: 'polygon' },
   ];
   const { scope: shapes } = resolveScope(
-    { defaultSchema: 'public', tables: [table('public', 's', columns)] },
+    { defaultSchema: 'public', tables: [table('public', 's', columns)], effects: [] },
     { tables: ['s'], readOnly: true },
   );
   expect(passGates('select p, q, r, o, e from s', shapes).text.replace(/\s+/g, ' ')).toMatch(

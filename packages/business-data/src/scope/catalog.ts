@@ -2,7 +2,6 @@
 export const maxCommentLength = 500;
 export const maxLabels = 50;
 
-/** The tables of a data source, as its survey reads them from the system catalogues. */
 export interface CatalogColumn {
   readonly name: string;
   /** As PostgreSQL writes it: `numeric(12,2)`. */
@@ -52,6 +51,7 @@ export interface CatalogTable {
   readonly approximateRows: number | null;
 }
 
+/** The tables of a data source, as its survey reads them from the system catalogues. */
 export interface Catalog {
   /** The schema of unqualified names. */
   readonly defaultSchema: string;
@@ -59,7 +59,7 @@ export interface Catalog {
   /** There are more tables than a survey reads. */
   readonly more?: boolean;
   /** Rules by which the database changes rows itself: actions of foreign keys, and inheritance. */
-  readonly effects?: readonly CatalogEffect[];
+  readonly effects: readonly CatalogEffect[];
 }
 
 /** A change that the database makes itself when a row of a table is deleted or updated. */

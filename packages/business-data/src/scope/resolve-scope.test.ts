@@ -22,6 +22,7 @@ const catalog: Catalog = {
     table('a', 'twice', ['id']),
     table('b', 'twice', ['id']),
   ],
+  effects: [],
 };
 
 const resolve = (...tables: string[]) => resolveScope(catalog, { tables, readOnly: true });
@@ -69,7 +70,7 @@ test('the cost of keys does not grow with the columns of their tables', () => {
   const key = { columns: ['c0'], schema: 'public', table: 'wide', references: Array(32).fill('c1599') };
   const wide = catalogTable('public', 'wide', columns, { primaryKey: [], foreignKeys: Array(1_000).fill(key) });
   reads = 0;
-  const { scope } = resolveScope({ defaultSchema: 'public', tables: [wide] }, { tables: ['wide'], readOnly: true });
+  const { scope } = resolveScope({ defaultSchema: 'public', tables: [wide], effects: [] }, { tables: ['wide'], readOnly: true });
   expect(scope.tables[0]?.foreignKeys).toHaveLength(1_000);
   expect(reads).toBeLessThan(10 * columns.length);
 });
@@ -80,7 +81,7 @@ test('any names of any catalogue survive being written and read', () => {
     .filter((text) => !text.includes('\0') && Buffer.byteLength(text) <= 63);
   fc.assert(
     fc.property(name, name, fc.uniqueArray(name, { minLength: 1 }), (schema, tableName, columns) => {
-      const own: Catalog = { defaultSchema: 'public', tables: [table(schema, tableName, columns)] };
+      const own: Catalog = { defaultSchema: 'public', tables: [table(schema, tableName, columns)], effects: [] };
       const written = `${quote(schema)}.${quote(tableName)}(${columns.map(quote).join(', ')})`;
       const { scope, unknown } = resolveScope(own, { tables: [written], readOnly: true });
       expect([unknown, scope.tables[0]?.columns.map((column) => column.name)]).toEqual([[], columns]);

@@ -25,6 +25,7 @@ const table = (schema: string, name: string, columns: readonly string[]): Catalo
 const catalog: Catalog = {
   defaultSchema: 'public',
   tables: [table('public', 'Drivers', ['fullName', 'order']), table('Old Data', 'drivers_2020', ['id'])],
+  effects: [],
 };
 
 test.each([

@@ -5,6 +5,6 @@ const columns = ['id', 'a'].map((name) => catalogColumn(name, 'integer'));
 
 /** A scope of one table, `t(id, a)`. */
 export const { scope } = resolveScope(
-  { defaultSchema: 'public', tables: [catalogTable('public', 't', columns)] },
+  { defaultSchema: 'public', tables: [catalogTable('public', 't', columns)], effects: [] },
   { tables: ['t'], readOnly: true },
 );

@@ -29,6 +29,7 @@ const tableName = (index: number) => `t${String(index).padStart(4, '0')}`;
 const catalog: Catalog = {
   defaultSchema: 'public',
   tables: Array.from({ length: 2_000 }, (_, index) => countedTable(tableName((index * 7) % 2_000))),
+  effects: [],
 };
 
 const source = { catalog: async () => catalog, roleGate: async () => ({ isActive: true, reason: '' }) } as unknown as DataSource;
@@ -58,6 +59,7 @@ test('a table has the name that a data scope has for it, in quotes where it need
   const named: Catalog = {
     defaultSchema: 'public',
     tables: [countedTable('Drivers'), { ...countedTable('routes'), name: 'routes', schema: 'Old Data' }],
+    effects: [],
   };
   const other = { ...deps, sources: { open: () => ({}), source: () => ({ ...source, catalog: async () => named }) } };
   const { tables = [] } = await describeDataSource(other as unknown as DataSourcesDeps).handle({ page: { limit: 100, cursor: '' } }, call);
