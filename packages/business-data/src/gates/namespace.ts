@@ -1,4 +1,5 @@
 import { Refusal } from '../failure.ts';
+import { editDistance } from '../scope/edit-distance.ts';
 import type { ScopedTable } from '../scope/scope.ts';
 import type { Tree } from './tree.ts';
 import type { Bounds, Collection, RowTotal } from './value-size.ts';
@@ -182,23 +183,10 @@ function describe(namespace: Namespace | undefined, missing: string): string {
 
 function nearest(missing: string, names: readonly string[]): string | undefined {
   const maxDistance = Math.min(3, Math.ceil(missing.length / 4));
-  const close = names.slice(0, 500).map((name) => ({ name, distance: editDistance(missing.slice(0, 63), name.slice(0, 63)) }));
+  const close = names.slice(0, 500).map((name) => ({ name, distance: editDistance(missing, name) }));
   const best = close.reduce<(typeof close)[number] | undefined>(
     (one, other) => (one && one.distance <= other.distance ? one : other),
     undefined,
   );
   return best && best.distance <= maxDistance ? best.name : undefined;
-}
-
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const changed = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

@@ -1,10 +1,9 @@
 import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import { type Catalog, type CatalogTable, quoteIfNeeded } from './catalog.ts';
+import { editDistance } from './edit-distance.ts';
 
 const shownNames = 20;
 const maxCompared = 1_000;
-/** The longest name of PostgreSQL. */
-const maxLetters = 63;
 
 /** For an entry of a scope that the data source cannot satisfy: the nearest name, and the names that there are. Empty where it has another fault. */
 export function suggestNames(catalog: Catalog, text: string): string {
@@ -48,19 +47,4 @@ function suggestion(target: string, names: readonly Name[], what: string): strin
     .map(({ written }) => written)
     .join(', ')}${rest}`;
   return isNear ? `Did you mean ${nearest.written}? ${list}` : list;
-}
-
-/** The number of letters that are inserted, removed or replaced (Levenshtein). */
-function editDistance(one: string, other: string): number {
-  const [a, b] = [one.slice(0, maxLetters), other.slice(0, maxLetters)];
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let index = 0; index < a.length; index += 1) {
-    const next = [index + 1];
-    for (let column = 1; column <= b.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (b[column - 1] === a[index] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
