@@ -14,8 +14,6 @@ export interface Result {
   readonly rowCount?: number;
   /** There were more rows than are here. */
   readonly truncated: boolean;
-  /** A Vega-Lite specification over the rows. */
-  readonly chart?: object;
 }
 
 export type Outcome = 'answered' | 'refused' | 'unreadable';
@@ -48,12 +46,11 @@ interface About {
 
 /** Formats the result by the agent's preferences. */
 export function present(data: Result, { counted, assumed, notes, groups, locale }: About, { format, charts }: Output): Reply {
-  const chart = groups > 0 ? chartOf(data, groups) : undefined;
-  const result = { ...data, ...(chart && { chart }) };
+  const chart = charts && groups > 0 ? chartOf(data, groups) : undefined;
   const text = [
     bodyOf(data, format, locale),
     moreOf(data),
-    charts && chart ? fencedBlock('vega-lite', chart) : '',
+    chart ? fencedBlock('vega-lite', chart) : '',
     ...notes.map((note) => `${note}.`),
     `Counted: ${counted}.`,
     assumed.length > 0 ? `Assumed: ${assumed.join('; ')}.` : '',
@@ -66,7 +63,7 @@ export function present(data: Result, { counted, assumed, notes, groups, locale 
     ...(assumed.length > 0 && { assumed }),
     ...(notes.length > 0 && { notes }),
   };
-  return { outcome: 'answered', text: text.filter(Boolean).join('\n\n'), members, result };
+  return { outcome: 'answered', text: text.filter(Boolean).join('\n\n'), members, result: data };
 }
 
 /** How many rows there are, and how to see the others. */
