@@ -126,6 +126,14 @@ test('models that call tools only with a further field in the request get it fro
   }
 });
 
+test('the code and the field are read beside an error that is a list', async () => {
+  const body = JSON.stringify({ error: [{ message: 'No.' }], code: 'invalid_value', param: 'messages' });
+  model.follow(() => ({ kind: 'raw', status: 400, body }));
+  const { models, logged } = open();
+  await expect(ask(models)).rejects.toMatchObject({ code: 'provider_error', details: { reason: 'refused' } });
+  expect(logged).toEqual([expect.stringContaining('"status":400,"code":"invalid_value","param":"messages"')]);
+});
+
 test('the log has no param of a provider that may be text of the request', async () => {
   for (const param of ['How did the month go?', 'x'.repeat(61), 7]) {
     model.follow(() => ({ kind: 'raw', status: 400, body: JSON.stringify({ error: { param } }) }));

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../models-file.ts';
-import type { ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
-import { isJsonObject, objectsIn, textIn } from './chat.ts';
+import type { ChatMessage, ChatRequest, ModelInterface, OutputDraft } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
+import { isJsonObject, type JsonObject, objectsIn, textIn } from './json.ts';
 
 const version = '2023-06-01';
 

@@ -2,6 +2,7 @@ import type { Tool } from '../models.ts';
 import type { Endpoint } from '../models-file.ts';
 import { cleanText, type PromptMessage, textCleaner } from '../prompt.ts';
 import { ModelFailure } from './failure.ts';
+import type { JsonObject } from './json.ts';
 
 /** A call of a tool as the model wrote it. */
 export interface ToolCall {
@@ -210,11 +211,3 @@ function finishCalls(drafts: readonly CallDraft[]): ToolCall[] {
     return { id: ownId, name, arguments: cleanText(text), extra };
   });
 }
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isJsonObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
-
-export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -2,7 +2,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import type { Breaker } from './breaker.ts';
 import type { ChatRequest, ModelOutput } from './chat.ts';
 import { ModelFailure } from './failure.ts';
-import { toJsonBlock } from './json-block.ts';
+import { toJsonBlock } from './json.ts';
 import type { RemoteModel } from './transport.ts';
 
 interface CallListener {

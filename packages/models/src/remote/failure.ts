@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isJsonObject, parseJson } from './json.ts';
 
 /** Why a call of a model gave no answer. */
 type FailureKind =
@@ -90,7 +91,7 @@ interface ErrorResponse {
 
 /** A response that is no answer, by its code or its status. */
 export function statusFailure({ status, headers, body }: ErrorResponse, now: number): ModelFailure {
-  const data = parse(body);
+  const data = parseJson(body);
   const codes = codesIn(data);
   return new ModelFailure(kindIn(kindOfCode, codes) ?? kindOfStatus(status), {
     status,
@@ -98,14 +99,6 @@ export function statusFailure({ status, headers, body }: ErrorResponse, now: num
     param: paramIn(data),
     retryAfterMs: retryAfterMs(headers, now),
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A connection that could not be made, or ended before or within a response. */
@@ -118,7 +111,7 @@ export function connectionFailure(cause: unknown, isWithinResponse: boolean): Mo
 
 /** An error that a provider reports instead of an answer, or within a stream. */
 export function reportedFailure(error: unknown): ModelFailure {
-  const fields = isRecord(error) ? error : {};
+  const fields = isJsonObject(error) ? error : {};
   const status = [fields['statusCode'], fields['status'], fields['code']].map(Number).find((one) => one >= 400 && one <= 599);
   const codes = codesIn(error);
   const ofStatus = status === undefined ? kindIn(kindWithoutStatus, codes) : kindOfStatus(status);
@@ -187,11 +180,9 @@ function paramIn(data: unknown): string | undefined {
 }
 
 function errorIn(data: unknown): { code?: unknown; type?: unknown; param?: unknown } {
-  if (!isRecord(data)) return {};
-  return isRecord(data['error']) ? data['error'] : data;
+  if (!isJsonObject(data)) return {};
+  return isJsonObject(data['error']) ? data['error'] : data;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** A provider and a proxy before it may both send the header. */
 const firstOf = (value: string | string[] | undefined): string => [value].flat()[0] ?? '';

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../models-file.ts';
-import type { CallsMessage, ChatMessage, ChatRequest, JsonObject, ModelInterface, OutputDraft } from './chat.ts';
-import { isJsonObject, objectsIn, textIn } from './chat.ts';
+import type { CallsMessage, ChatMessage, ChatRequest, ModelInterface, OutputDraft } from './chat.ts';
 import { ModelFailure, reportedFailure } from './failure.ts';
+import { isJsonObject, type JsonObject, objectsIn, textIn } from './json.ts';
 
 /** Chat completions, as OpenAI and many others serve them. */
 export const openaiInterface = ({ model, outputLimitParameter, extraBody }: Endpoint): ModelInterface => ({

@@ -3,7 +3,7 @@ import type { TierModels } from '../models-file.ts';
 import { buildPrompt, bytesOfTokens, estimateDataTokens, estimateTokens, messageTokens, tokensPerMessage } from '../prompt.ts';
 import type { ChatMessage, ModelOutput } from './chat.ts';
 import type { RemoteEndpoint } from './endpoint.ts';
-import { toJsonBlock } from './json-block.ts';
+import { toJsonBlock } from './json.ts';
 import { type Conditions, createRoute } from './route.ts';
 import { runTools } from './tools.ts';
 

@@ -2,6 +2,7 @@ import { abortable } from '@agent-service/work';
 import type { Tool } from '../models.ts';
 import { estimateDataTokens, firstTokens } from '../prompt.ts';
 import type { ChatMessage, ModelOutput, ToolCall } from './chat.ts';
+import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 
 /** Calls of one output, each of which may be a query; models rarely send more. */
 const maxCalls = 16;
@@ -15,7 +16,7 @@ interface RunOptions {
 /** A call, and the text for the model if it cannot be run. */
 interface CheckedCall {
   readonly call: ToolCall;
-  readonly input: Record<string, unknown>;
+  readonly input: JsonObject;
   readonly tool: Tool | undefined;
   readonly fault: string;
 }
@@ -53,14 +54,9 @@ function check(tools: readonly Tool[], call: ToolCall, index: number): CheckedCa
 }
 
 /** Some models send an empty text when there are no arguments. */
-function parseInput(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return {};
-  try {
-    const input: unknown = JSON.parse(text);
-    return typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+function parseInput(text: string): JsonObject | undefined {
+  const input = text.trim() === '' ? {} : parseJson(text);
+  return isJsonObject(input) ? input : undefined;
 }
 
 async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Promise<string> {

@@ -6,17 +6,9 @@ import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint } from '../models-file.ts';
 import { anthropicInterface } from './anthropic.ts';
-import {
-  type ChatRequest,
-  isJsonObject,
-  type JsonObject,
-  type ModelInterface,
-  type ModelOutput,
-  messagesFor,
-  OutputDraft,
-  type OutputListener,
-} from './chat.ts';
+import { type ChatRequest, type ModelInterface, type ModelOutput, messagesFor, OutputDraft, type OutputListener } from './chat.ts';
 import { connectionFailure, ModelFailure, statusFailure } from './failure.ts';
+import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 import { openaiInterface } from './openai.ts';
 
 /** A call of a model that is under way. */
@@ -155,12 +147,7 @@ function streamReader(model: ModelInterface, draft: OutputDraft, onProgress: () 
 }
 
 function parseObject(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
+  const value = parseJson(text);
   if (isJsonObject(value)) return value;
   throw new ModelFailure('malformed', { code: 'no_json_object' });
 }
