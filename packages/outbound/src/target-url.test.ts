@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { type IpNetwork, parseNetwork } from './ip-network.ts';
 import { isReachable } from './reachable-address.ts';
 import { checkUrl, refusalOfTarget } from './target-url.ts';
@@ -164,6 +165,23 @@ test('every spelling of an address that is not on the public internet is refused
 
 test('URLs with misleading parts or local names are refused', () => {
   expect(others.filter((url) => checkUrl(url, []).ok)).toEqual([]);
+});
+
+test('the platform reads no user, password or fragment in a URL that is accepted', () => {
+  const oddParts = [...'@#:/?\\\t\uff20\uff03\ufe6b\ufe5fa.', '%40', '%23', '%2f', '%5c', '\ud800'];
+  const parts = fc.array(fc.oneof(fc.constantFrom(...oddParts), fc.string({ unit: 'binary', maxLength: 1 })), { maxLength: 4 });
+  let accepted = 0;
+  fc.assert(
+    fc.property(parts, parts, (before, after) => {
+      const text = `https://${before.join('')}example.com${after.join('')}`;
+      if (!checkUrl(text, []).ok) return;
+      accepted += 1;
+      const { protocol, username, password, hash } = new URL(text);
+      expect([protocol, username, password, hash]).toEqual(['https:', '', '', '']);
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(accepted).toBeGreaterThan(100);
 });
 
 test.each([

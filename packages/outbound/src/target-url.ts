@@ -11,7 +11,6 @@ const localNames =
 type UrlCheck =
   | {
       ok: true;
-      url: URL;
       /** Empty for an address. */
       name: string;
       /** Allowed only when it resolves to a listed network. */
@@ -29,9 +28,8 @@ export function checkUrl(text: string, allowed: readonly IpNetwork[]): UrlCheck 
   const spelling = spellingFault(text);
   if (spelling) return refuse(spelling);
   const url = new URL(text);
-  if (url.protocol !== 'https:') return refuse('must begin with https://');
-  if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) return refuse('must not contain a user or password');
-  if (url.hash !== '' || text.includes('#')) return refuse('must not contain a fragment');
+  if (authorityOf(text).includes('@')) return refuse('must not contain a user or password');
+  if (text.includes('#')) return refuse('must not contain a fragment');
   if (url.port === '0') return refuse('must not name port 0');
   return checkHost(url, allowed);
 }
@@ -52,13 +50,11 @@ function checkHost(url: URL, allowed: readonly IpNetwork[]): UrlCheck {
   const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   const name = literal.endsWith('.') ? literal.slice(0, -1) : literal;
   if (parseIp(name)) {
-    return isReachable(name, allowed)
-      ? { ok: true, url, name: '', local: false }
-      : refuse('must not lead to a private or reserved address');
+    return isReachable(name, allowed) ? { ok: true, name: '', local: false } : refuse('must not lead to a private or reserved address');
   }
   if (name.length > 253 || !name.split('.').every(isLabel)) return refuse('must name a host by letters, digits and hyphens');
   const local = !name.includes('.') || localNames.test(name);
-  return local && allowed.length === 0 ? refuse('must not lead to a host of the local network') : { ok: true, url, name, local };
+  return local && allowed.length === 0 ? refuse('must not lead to a host of the local network') : { ok: true, name, local };
 }
 
 const isLabel = (label: string) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label);
