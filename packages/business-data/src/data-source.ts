@@ -91,7 +91,8 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
   const cachedSurvey = cache(() => pool.use(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
   const survey = settings.refuseSuperuser ? async () => requireHarmless(await cachedSurvey()) : cachedSurvey;
   const plain = transactionsAs(pool, account);
-  const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, pool, survey, onNotice });
+  const roles =
+    settings.roles && createRoles({ now: () => performance.now(), ...settings.roles, url: settings.url, account, pool, survey, onNotice });
   return {
     ...plain,
     within: (scope) => (roles ? transactionsWithin(pool, roles, scope) : plain),
@@ -101,11 +102,6 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
     close: async () => void (await Promise.all([pool.close(), roles?.close()])),
   };
 }
-
-const rolesFor = (
-  { tenant, now = () => performance.now() }: RoleSettings,
-  options: Omit<Parameters<typeof createRoles>[0], 'tenant' | 'now'>,
-): Roles => createRoles({ ...options, tenant, now });
 
 function requireHarmless(survey: Survey): Survey {
   if (survey.power === undefined) return survey;

@@ -8,8 +8,8 @@ import { dayOf, grantText, type Right, type RolePlan, right, roleComment, scramV
 
 export type EnsureResult =
   | { readonly isReady: false; readonly reason: string; readonly isCrowded: boolean; readonly mustCommit: false }
-  /** `changed`: something was written; `created`: open sessions of this name belong to a dropped role. */
-  | { readonly isReady: true; readonly changed: boolean; readonly created: boolean; readonly mustCommit: boolean };
+  /** `mustCommit`: something was written; `created`: open sessions of this name belong to a dropped role. */
+  | { readonly isReady: true; readonly created: boolean; readonly mustCommit: boolean };
 
 const notReady = (reason: string, isCrowded = false): EnsureResult => ({ isReady: false, reason, isCrowded, mustCommit: false });
 
@@ -26,8 +26,7 @@ export function ensureRole(client: ClientBase, plan: RolePlan, password: string,
     if (obstacle !== undefined)
       return notReady(`a role could read other rows or have other effects than the account: ${obstacle} is in scope`);
     const rights = plan.writes ? [...plan.rights, ...(await sequenceRights(client, plan.tables))] : plan.rights;
-    if (!resetPassword && (await isUnchanged(client, plan.name, rights)))
-      return { isReady: true, changed: false, created: false, mustCommit: false };
+    if (!resetPassword && (await isUnchanged(client, plan.name, rights))) return { isReady: true, created: false, mustCommit: false };
     await lockRoles(client);
     return await makeRole(client, plan, rights, { password, resetPassword });
   });
@@ -65,7 +64,7 @@ async function makeRole(
   const isIncomplete = missing.length > 0 && (await compareRights(client, plan.name, rights)).missing.length > 0;
   if (isIncomplete) return notReady('the account may not grant its privileges: it must own the tables, or have them with grant option');
   await client.query(`comment on role ${quote(plan.name)} is ${escapeLiteral(roleComment(plan.family, state.today))}`);
-  return { isReady: true, changed: true, created, mustCommit: true };
+  return { isReady: true, created, mustCommit: true };
 }
 
 async function countRoles(client: ClientBase, family: string): Promise<number> {

@@ -63,7 +63,7 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
     const ensured = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { resetPassword }));
     // Open sessions belong to a dropped role of the same name.
     if (ensured.isReady && ensured.created) pool.renew(login);
-    if (ensured.isReady ? ensured.changed : ensured.isCrowded) dropUnusedRoles(plan, !ensured.isReady);
+    if (ensured.isReady ? ensured.mustCommit : ensured.isCrowded) dropUnusedRoles(plan, !ensured.isReady);
     return ensured;
   }
 
