@@ -1,5 +1,6 @@
+import { JoinedBytes } from '@agent-service/outbound';
+
 const headerBytes = 5;
-const nothing = Buffer.alloc(0);
 const codes = { dataRow: 0x44, error: 0x45, notice: 0x4e, authentication: 0x52, rowDescription: 0x54 };
 const authentications = { accepted: 0, challenge: 11 };
 
@@ -9,23 +10,11 @@ const authentications = { accepted: 0, challenge: 11 };
  */
 export function createMessageReader(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   const check = createCheck();
-  /** The beginning of a message, in the first `size` bytes. */
-  let pending: Buffer = nothing;
-  let size = 0;
-
-  function append(chunk: Buffer): Buffer {
-    const total = size + chunk.length;
-    if (total > pending.length) {
-      const larger = Buffer.allocUnsafe(Math.max(total, 2 * pending.length));
-      pending.copy(larger, 0, 0, size);
-      pending = larger;
-    }
-    chunk.copy(pending, size);
-    return pending.subarray(0, total);
-  }
-
+  /** The beginning of a message. */
+  let pending: JoinedBytes | undefined;
   return (chunk) => {
-    const bytes = size === 0 ? chunk : append(chunk);
+    pending?.add(chunk);
+    const bytes = pending?.all() ?? chunk;
     let start = 0;
     for (let end = endOf(bytes, start); end <= bytes.length; end = endOf(bytes, start)) {
       const message = bytes.subarray(start, end);
@@ -33,10 +22,12 @@ export function createMessageReader(onMessage: (message: Buffer) => void): (chun
       onMessage(message);
       start = end;
     }
-    size = bytes.length - start;
-    if (size === 0) pending = nothing;
-    // An incomplete message stays where it is, with room for its next bytes.
-    else if (start > 0 || bytes === chunk) pending = bytes.subarray(start);
+    if (start === bytes.length) pending = undefined;
+    else if (!pending || start > 0) {
+      // A new buffer, since messages that were passed on are in the old one.
+      pending = new JoinedBytes();
+      pending.add(bytes.subarray(start));
+    }
   };
 }
 
