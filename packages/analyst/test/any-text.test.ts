@@ -109,13 +109,13 @@ const scope = resolveScope(strange, {
 
 const plausible = 'alpha beta 2026-01-01 5 happy Germany'.split(' ');
 
-/** The tools over the strange catalog; the test fails when a gate refuses a statement. */
-function toolsOver(refused: string[]): Tool[] {
+/** The tools over the tables of a scope; the test fails when a gate refuses a statement. */
+function toolsOver(refused: string[], over = scope): Tool[] {
   const tool = (name: string, run: Tool['run']): Tool => ({ name, run });
   return [
-    tool('list_tables', async () => describeTables(scope.tables)),
+    tool('list_tables', async () => describeTables(over.tables)),
     tool('describe_table', async (input) => {
-      const match = scope.tables.find(({ written }) => written === (input as { table: string }).table);
+      const match = over.tables.find(({ written }) => written === (input as { table: string }).table);
       if (match) return describeTable(match);
       refused.push(JSON.stringify(input));
       return 'There is no such table here.';
@@ -123,7 +123,7 @@ function toolsOver(refused: string[]): Tool[] {
     tool('query', async (input) => {
       const { sql } = input as { sql: string };
       try {
-        passGates(sql, scope);
+        passGates(sql, over);
       } catch (cause) {
         refused.push(`${sql}\n${String(cause)}`);
       }
@@ -144,6 +144,23 @@ test('the tables of the strange catalog are all in scope and understood', async 
     'How many __proto__ per month?',
   ])
     expect(await askBuiltIn(question, { tools: toolsOver(refused) })).toContain('Counted: ');
+  expect(refused).toEqual([]);
+});
+
+test('examples of questions name a table as it is called', async () => {
+  const prices: Catalog = {
+    defaultSchema: 'public',
+    tables: [
+      table("price $& $' list", [
+        ['id', 'integer'],
+        ['amount', 'numeric'],
+      ]),
+    ],
+    effects: [],
+  };
+  const named = resolveScope(prices, { tables: [`"price $& $' list"`], readOnly: true }).scope;
+  const refused: string[] = [];
+  expect(await askBuiltIn('help', { tools: toolsOver(refused, named) })).toContain("- What is the average amount of price $& $' list?\n");
   expect(refused).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { Tile, Vocabulary } from '../meaning/tiles.ts';
 import { isMoney, mainNumber } from '../schema/roles.ts';
 import type { Column, Table } from '../schema/schema.ts';
-import { stemOf, wordsOf } from '../words/words.ts';
+import { stemOf, toWords, wordsOf } from '../words/words.ts';
 
 const examples = 3;
 const maxTried = 40;
@@ -39,13 +39,14 @@ export function examplesOf({ schema }: Vocabulary, tiles: readonly Tile[], isUnd
 }
 
 function questionsOf(table: Table): string[] {
-  const name = table.name.replaceAll(/[_.]/g, ' ');
+  const name = toWords(table.name);
   const category = table.columns.find(isCategory);
   const number = mainNumber(table);
-  const by = category ? ` by ${category.name.replaceAll('_', ' ')}` : '';
-  const column = number?.name.replaceAll('_', ' ');
+  const by = category ? ` by ${toWords(category.name)}` : '';
+  const column = number && toWords(number.name);
+  // By a function, since a text has patterns such as `$&`, which a name may contain.
   const asking = (operation: string, groups: string) =>
-    'What is the {operation} of {rows}?'.replace('{operation}', `${operation} ${column}`).replace('{rows}', name + groups);
+    'What is the {figure}?'.replace('{figure}', () => `${operation} ${column} of ${name}${groups}`);
   return [
     `How many ${name} are there${by}?`,
     ...(column === undefined ? [] : [asking('average', '')]),

@@ -1,4 +1,4 @@
-import { stemOf } from '../words/words.ts';
+import { stemOf, toWords } from '../words/words.ts';
 import {
   costColumn,
   datesOf,
@@ -125,7 +125,7 @@ function overdue(table: Table): FigureSource | undefined {
     source &&
     due && {
       ...source,
-      where: [...(source.where ?? []), [`${table.name}.${due.name} < current_date`, `${due.name.replaceAll('_', ' ')} before today`]],
+      where: [...(source.where ?? []), [`${table.name}.${due.name} < current_date`, `${toWords(due.name)} before today`]],
     }
   );
 }
