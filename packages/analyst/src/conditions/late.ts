@@ -38,30 +38,10 @@ export function lateConditions(pass: Pass): Placed[] {
   const [dueName, endName] = [toWords(due.column), toWords(end.column)];
   const tables = [due.table, end.table];
   const compare = comparisonOf(pass.schema, end, due);
-  if (onTime)
-    return [
-      {
-        at,
-        condition: {
-          key: 'late',
-          label: `${endName} not after ${dueName}`,
-          tables,
-          sql: (of) => compare(of, '<='),
-        },
-      },
-    ];
-  if (isDone)
-    return [
-      {
-        at,
-        condition: {
-          key: 'late',
-          label: `${endName} after ${dueName}`,
-          tables,
-          sql: (of) => compare(of, '>'),
-        },
-      },
-    ];
+  if (isDone) {
+    const [word, operator] = onTime ? ['not after', '<='] : ['after', '>'];
+    return [{ at, condition: { key: 'late', label: `${endName} ${word} ${dueName}`, tables, sql: (of) => compare(of, operator) } }];
+  }
   const waiting: Condition = {
     key: 'late',
     label: `${dueName} past and without ${endName}`,
