@@ -1,5 +1,6 @@
-import type { Dimension, Intent, Quantity, Span, Unit } from '../meaning/intent.ts';
+import type { Dimension, Intent, Quantity, Span } from '../meaning/intent.ts';
 import { columnDimension, isLabelOf, labelDimension } from '../question/groups.ts';
+import type { Unit } from '../schema/concepts.ts';
 import type { ColumnSql } from '../schema/expression.ts';
 import { isMoney, labelColumn, labelColumns } from '../schema/roles.ts';
 import {

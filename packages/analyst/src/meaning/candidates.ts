@@ -278,7 +278,7 @@ function durationQuantity(label: string, from: Day | 'today', to: Day | 'today')
   return { label, isTerm: true, unit: 'days', value };
 }
 
-const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, column: column.name });
+export const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, column: column.name });
 
 const duration = (base: Table, from: ColumnMeaning, to: ColumnMeaning, tiles: readonly number[]): Candidate => ({
   base,
@@ -344,7 +344,7 @@ function sinceOf(tiles: readonly Tile[], schema: Schema, used: (positions: reado
         : undefined;
     if (!column) return [];
     const verbs = tiles.flatMap(({ days }, at) => (days.some((day) => day.column === column) ? [at] : []));
-    const days = durationQuantity(`days since ${toWords(column.name)}`, { table: table.name, column: column.name }, 'today');
+    const days = durationQuantity(`days since ${toWords(column.name)}`, dayOf({ table, column }), 'today');
     const age: Quantity = {
       label: 'age in years',
       isTerm: true,

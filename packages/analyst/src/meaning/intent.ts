@@ -1,4 +1,4 @@
-import type { Operation } from '../schema/concepts.ts';
+import type { Operation, Unit } from '../schema/concepts.ts';
 import type { Condition, Expression } from '../schema/expression.ts';
 import type { ColumnKind, Table } from '../schema/schema.ts';
 import type { Period, TimeGroup } from '../words/grains.ts';
@@ -34,8 +34,6 @@ export type Dimension =
     };
 
 export type ColumnDimension = Extract<Dimension, { kind: 'column' }>;
-
-export type Unit = 'money' | 'days' | 'pieces' | 'percent';
 
 /** The number that is computed of each row, or of all rows where it is a ratio. */
 export interface Quantity {

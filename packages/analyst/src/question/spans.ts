@@ -1,5 +1,6 @@
 import { namesState } from '../conditions/conditions.ts';
 import { lateDays } from '../conditions/late.ts';
+import { dayOf } from '../meaning/candidates.ts';
 import type { Day, Span } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning } from '../meaning/tiles.ts';
@@ -17,8 +18,6 @@ interface Spans {
   /** The question is about days that have not come, and the rows are not planned ahead. */
   readonly foretells: boolean;
 }
-
-const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, column: column.name });
 
 /** The day to which a span applies: one that a verb or name gives, else the day on which the rows begin. */
 export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number | undefined } | undefined {

@@ -18,6 +18,8 @@ import type { Column, Schema, Table } from './schema.ts';
 /** The operation on the numbers of rows. */
 export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';
 
+export type Unit = 'money' | 'days' | 'pieces' | 'percent';
+
 /** The tables and columns that hold a figure, as templates of SQL over `table.column`. */
 export interface FigureSource {
   readonly base: string;
@@ -48,7 +50,7 @@ export interface Concept {
   readonly label: string;
   readonly phrases: readonly string[];
   /** The unit of the figure. */
-  readonly unit?: 'money' | 'days' | 'pieces' | 'percent';
+  readonly unit?: Unit;
   readonly sources: (schema: Schema) => readonly FigureSource[];
 }
 
