@@ -297,6 +297,15 @@ test('an answer that its worker returns goes to the next worker at once', async 
 
 test('a deleted agent’s answers fail at once, with more of them than one step takes', async () => {
   const ids = [await start(), await start(), await start()];
+  // With these it takes a step in the transaction and two after it.
+  const waiting = Array.from({ length: 1_000 }, () => newId('msg', rig.clock.now));
+  await rig.sql(
+    `insert into answers (organization_id, environment, id, state, due, agent_id, conversation_id, accepted_at, deadline)
+     select $1, $2, id, 'waiting', deadline, $3, replace(id, 'msg_', 'conv_'), deadline - interval '5 minutes', deadline
+     from unnest($4::text[]) id, to_timestamp($5::float8 / 1000) deadline`,
+    [organizationId, environment, agentId, waiting, rig.clock.now + 300_000],
+  );
+  await rig.sql('update answer_lines set waiting = waiting + $1', [waiting.length]);
   await begin(ids[0] as string);
   const committed = await rig.store.transaction(async (transaction) => {
     const after = await rig.answers.failAnswersOfAgent(transaction, { organizationId, environment }, agentId);
@@ -311,6 +320,10 @@ test('a deleted agent’s answers fail at once, with more of them than one step 
   await untilValue(
     () => ids.map((id) => rig.ledger.holds.get(id)?.state),
     (states) => states.every((state) => state === 'released'),
+  );
+  await untilValue(
+    () => rig.sql(`select id, state from answers where state <> 'releasing'`),
+    (rows) => rows.length === 0,
   );
 });
 
