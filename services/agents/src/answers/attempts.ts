@@ -1,4 +1,3 @@
-import type { ErrorCode } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, firstOfEachKey, maxLostLeases, nameOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, throwIfDatabaseAway } from './deps.ts';
@@ -10,7 +9,7 @@ const batchItems = 200;
 
 export type BeginOutcome =
   | { readonly input: AttemptInput; readonly history: readonly Turn[] }
-  | { readonly refusal: { readonly code: ErrorCode } };
+  | { readonly refusal: { readonly code: 'attempt_superseded' | 'not_found' } };
 
 const hasAgent = (row: BegunRow): row is AttemptInput => row.systemPrompt !== null;
 

@@ -1,12 +1,4 @@
-import {
-  callDetached,
-  type ErrorCode,
-  isAway,
-  isPublicErrorCode,
-  newId,
-  type PublicErrorCode,
-  publicErrorCodes,
-} from '@agent-service/contracts';
+import { callDetached, isAway, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, batchFields, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
@@ -26,7 +18,7 @@ import {
 const batchItems = 200;
 
 /** Why the end of an attempt was not accepted; undefined where it was. */
-export type EndRefusal = { readonly code: ErrorCode } | undefined;
+export type EndRefusal = { readonly code: 'attempt_superseded' | 'not_found' | 'unavailable' } | undefined;
 
 /** Stores results, each once and only of the newest attempt, and has them settled at once. */
 export function createCompleteBatcher(deps: AnswersDeps, settlements: RetryQueue<Settlement>): Batcher<Result, EndRefusal> {

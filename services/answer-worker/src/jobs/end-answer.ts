@@ -152,5 +152,4 @@ async function returnAttempt({ answers }: WorkerDeps, key: AttemptKey): Promise<
 }
 
 /** Agents needs no further report of this attempt. */
-const isOver = ({ code }: ServiceError) =>
-  ['attempt_superseded', 'not_found', 'answer_cancelled', 'agent_deleted', 'answer_timeout'].includes(code);
+const isOver = ({ code }: ServiceError) => code === 'attempt_superseded' || code === 'not_found';
