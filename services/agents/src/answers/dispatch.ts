@@ -109,11 +109,11 @@ export interface Reservation {
 
 interface WaitingWorkersOptions {
   readonly takeBack: (attempts: readonly AttemptKey[]) => void;
-  readonly times?: { readonly waitMs: number; readonly checkMs: number };
 }
 
 /** A call of a worker waits for at most 10 seconds, so that a worker that has gone is noticed by then. */
-const defaultTimes = { waitMs: 10_000, checkMs: 500 };
+const waitMs = 10_000;
+const checkMs = 500;
 /** An attempt is taken back after this many checks without a confirmation. Counted and not timed: this process may have been frozen. */
 const maxChecks = 4;
 /** Characters of the texts of a response: at most 2 MB, and a larger answer goes alone. */
@@ -146,15 +146,13 @@ interface Unconfirmed {
 export class WaitingWorkers {
   readonly #stopping: AbortSignal;
   readonly #takeBack: WaitingWorkersOptions['takeBack'];
-  readonly #times: NonNullable<WaitingWorkersOptions['times']>;
   readonly #workers = new Map<string, Worker>();
   readonly #unconfirmed = new Map<string, Unconfirmed>();
   #check: NodeJS.Timeout | undefined;
 
-  constructor(process: Pick<ProcessContext, 'stopping' | 'onStop'>, { takeBack, times = defaultTimes }: WaitingWorkersOptions) {
+  constructor(process: Pick<ProcessContext, 'stopping' | 'onStop'>, { takeBack }: WaitingWorkersOptions) {
     this.#stopping = process.stopping;
     this.#takeBack = takeBack;
-    this.#times = times;
     process.stopping.addEventListener('abort', () => this.#stop(), { once: true });
     process.onStop('confirmations of workers', async () => clearTimeout(this.#check));
   }
@@ -168,7 +166,7 @@ export class WaitingWorkers {
     this.#workers.set(workerChannel, worker);
     return new Promise((resolve) => {
       const end = () => wait.respond([]);
-      const timer = setTimeout(end, this.#times.waitMs);
+      const timer = setTimeout(end, waitMs);
       const wait: Wait = {
         capacity,
         respond: (assignments) => {
@@ -225,7 +223,7 @@ export class WaitingWorkers {
           return;
         }
         this.#unconfirmed.set(`${worker.channel} ${attempt.id}`, { attempt, checks: 0 });
-        this.#check ??= setTimeout(() => this.#checkConfirmations(), this.#times.checkMs);
+        this.#check ??= setTimeout(() => this.#checkConfirmations(), checkMs);
         worker.unsent.push(assignment);
         // A microtask later, so that answers of the same batch leave together.
         if (worker.unsent.length === 1) queueMicrotask(() => this.#send(worker));
@@ -278,7 +276,7 @@ export class WaitingWorkers {
       lost.push(unconfirmed.attempt);
       this.#unconfirmed.delete(name);
     }
-    this.#check = this.#unconfirmed.size > 0 ? setTimeout(() => this.#checkConfirmations(), this.#times.checkMs) : undefined;
+    this.#check = this.#unconfirmed.size > 0 ? setTimeout(() => this.#checkConfirmations(), checkMs) : undefined;
     if (lost.length === 0) return;
     const names = new Set(lost.map(nameOf));
     for (const worker of this.#workers.values()) {

@@ -65,9 +65,9 @@ export const items = <Item>(columns: RowColumns<Item>): string =>
  * Items that are only looked up by key. The condition is always true, but the planner expects few rows from it and so uses the
  * index of the key, although it plans while the tables are small and keeps the plan when they have grown.
  */
-export const itemsByKey = <Item>(columns: RowColumns<Item> | string): string =>
+export const itemsByKey = <Item>(columns: RowColumns<Item>): string =>
   limited(`
-    select * from json_to_recordset($1::json) as item(${typeof columns === 'string' ? columns : columnTypes(columns)})
+    select * from json_to_recordset($1::json) as item(${columnTypes(columns)})
     where (organization_id, environment) is not distinct from (organization_id, environment)`);
 
 export const selectKey = (alias: string): string =>
