@@ -9,21 +9,10 @@ import type { Meters } from './meters.ts';
  */
 export type Interruption = 'unwanted' | 'lost' | 'deadline' | 'stopping';
 
-/** The reason of the signal that ends the work. */
-class Interrupted extends Error {
-  override name = 'Interrupted';
-  readonly why: Interruption;
-
-  constructor(why: Interruption) {
-    super(`the answer was interrupted: ${why}`);
-    this.why = why;
-  }
-}
-
 /** An answer that this process works on. */
 export interface InFlightAnswer {
   readonly key: AttemptKey;
-  /** Aborted, with an `Interrupted`, when the work is to end. */
+  /** Aborted when the work is to end. */
   readonly signal: AbortSignal;
   readonly interruption: Interruption | undefined;
   /** Only the first reason has an effect. */
@@ -83,7 +72,7 @@ function createInFlightAnswer(key: AttemptKey): InFlightAnswer {
     interrupt(why) {
       if (interruption !== undefined) return;
       interruption = why;
-      abort.abort(new Interrupted(why));
+      abort.abort(new Error(`the answer was interrupted: ${why}`));
     },
   };
 }

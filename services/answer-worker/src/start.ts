@@ -25,7 +25,6 @@ import { createAnswerTools } from './tools/answer-tools.ts';
 import { createTenantSources } from './tools/sources.ts';
 
 export interface Timing {
-  readonly now?: () => number;
   readonly renewEveryMs?: number;
 }
 
@@ -74,8 +73,9 @@ interface Composed {
 export async function composeDeps(
   process: ProcessContext,
   config: AnswerWorkerConfig,
-  { now = process.clock.now, renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
+  { renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
 ): Promise<Composed> {
+  const { now } = process.clock;
   const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment, locale: config.DATA_LOCALE });
   const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, followsClock: true });
   process.health.addCheck('agents', () => agents.checkHealth());
