@@ -16,11 +16,7 @@ export async function runAssigned(deps: WorkerDeps, answer: AnswerKey, attempt: 
   const { organizationId, environment, answerId } = answer;
   const job = { organizationId, environment: checkEnvironment(environment), answerId, dispatch: 1 };
   const run: Run = { job, stop: createStop(stopping, deps.now), startedAt: performance.now() };
-  try {
-    await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
-  } finally {
-    run.stop.dispose();
-  }
+  await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
 }
 
 interface Run {
@@ -34,13 +30,9 @@ interface Run {
 export function createAnswerHandler(deps: WorkerDeps): AnswerHandler {
   return async (job, stopping) => {
     const run: Run = { job, stop: createStop(stopping, deps.now), startedAt: performance.now() };
-    try {
-      const attempt = await begin(deps, run);
-      if (attempt instanceof ServiceError) observeRefusal(deps, job, attempt, run.startedAt);
-      else await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
-    } finally {
-      run.stop.dispose();
-    }
+    const attempt = await begin(deps, run);
+    if (attempt instanceof ServiceError) observeRefusal(deps, job, attempt, run.startedAt);
+    else await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
   };
 }
 

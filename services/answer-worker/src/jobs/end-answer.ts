@@ -15,7 +15,6 @@ export interface Stop {
   readonly at: number;
   /** Runs the work at once if the process is already stopping. */
   onStop(work: () => void): void;
-  dispose(): void;
 }
 
 export function createStop(signal: AbortSignal, now: () => number): Stop {
@@ -35,7 +34,6 @@ export function createStop(signal: AbortSignal, now: () => number): Stop {
       onStop = work;
       if (signal.aborted) work();
     },
-    dispose: () => signal.removeEventListener('abort', stop),
   };
 }
 
