@@ -51,6 +51,7 @@ import {
   startStepSweeps,
 } from './data-sources/index.ts';
 import { dataSourceMethods } from './data-sources/rpc/index.ts';
+import type { ServiceDeps } from './shared/deps.ts';
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';
@@ -89,7 +90,7 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
     }),
     ...conversationMethods(serviceDeps),
     ...dataSourceMethods({ ...serviceDeps, sources, identity, connecting: createFairLimiter(connectLimits) }),
-    ...answerMethods({ ...serviceDeps, answers, logger: process.logger }),
+    ...answerMethods({ ...serviceDeps, answers }),
     ...outboxMethods(store, () => auditRelay.nudge()),
   });
 }
@@ -99,7 +100,7 @@ async function createServiceDeps(
   config: AgentsConfig,
   identity: Client<'identity'>,
   now: () => number,
-): Promise<AnswersServiceDeps> {
+): Promise<ServiceDeps & AnswersServiceDeps> {
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
   const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
@@ -107,7 +108,6 @@ async function createServiceDeps(
     store,
     logger: process.logger,
     cursors: createCursors(config.CURSOR_SECRET),
-    redis,
     jobs: createProducer(process, redis, 'answer'),
     apartJobs: createProducer(process, redis, 'answerApart'),
     replies: createReplyPublisher(process, redis),

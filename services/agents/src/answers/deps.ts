@@ -1,5 +1,5 @@
 import type { Client, Tenant } from '@agent-service/contracts';
-import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
+import type { AnswerJob, Producer, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { createSemaphore, createSlowTenants, RetryQueue, type SlowTenants, type TenantLanes } from '@agent-service/work';
@@ -19,8 +19,7 @@ interface Publisher<Message> {
 }
 
 /** Everything that the service gives to the module. */
-export interface AnswersServiceDeps extends ServiceDeps {
-  readonly redis: RedisConnections;
+export interface AnswersServiceDeps extends Pick<ServiceDeps, 'store' | 'eventRelay' | 'now'> {
   readonly jobs: Producer<AnswerJob>;
   /** Jobs of answers that have lost a lease. */
   readonly apartJobs: Producer<AnswerJob>;

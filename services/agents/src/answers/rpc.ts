@@ -17,10 +17,10 @@ import { toStorable } from '@agent-service/contracts/text';
 import type { Logger } from '@agent-service/runtime';
 import { once, type Sql } from '@agent-service/store';
 import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, timeOf, withTime } from '../shared/answer.ts';
+import type { ServiceDeps } from '../shared/deps.ts';
 import type { StartOutcome } from './accept.ts';
 import type { Refusal } from './admission.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
-import type { AnswersServiceDeps } from './deps.ts';
 import type { Assignment, Offer } from './dispatch.ts';
 import { type Cancellation, type CancelOptions, toMessage } from './end.ts';
 import type { EndRefusal, FailedAttempt } from './settle.ts';
@@ -50,9 +50,8 @@ export interface Answers {
   failAnswersOfAgent(transaction: { readonly sql: Sql }, tenant: Tenant, agentId: string): Promise<() => void>;
 }
 
-interface MethodsDeps extends Pick<AnswersServiceDeps, 'store' | 'now'> {
+interface MethodsDeps extends Pick<ServiceDeps, 'store' | 'now' | 'logger'> {
   readonly answers: Answers;
-  readonly logger: Logger;
 }
 
 /** The methods of the contract that are about answers. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@agent-service/contracts';
-import type { AnswerJob, Reply, WorkerNotice } from '@agent-service/queues';
+import type { AnswerJob, Producer, Reply, WorkerNotice } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
 import { databaseSettings, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
@@ -73,21 +73,22 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
     notices: [] as Composition['notices'],
   };
   const rig: { known: Composition['known'] } = { known: undefined };
-  const queue = (apart: boolean) => ({
-    add: async (jobs: { payload: AnswerJob }[]) => {
+  const queue = (apart: boolean): Producer<AnswerJob> => ({
+    add: async (jobs) => {
       records.jobs.push(...jobs.map(({ payload }) => payload));
       if (apart) records.apartJobs.push(...jobs.map(({ payload }) => payload));
     },
-    known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
-    waiting: async (jobs: AnswerJob[]) => jobs.map(({ answerId }) => records.untaken.has(answerId)),
-    prioritize: async (jobs: Composition['prioritized']) => void records.prioritized.push(...jobs),
-    remove: async (jobs: AnswerJob[]) => void records.removed.push(...jobs),
+    known: async (jobs) => jobs.map((job) => rig.known?.(job) ?? true),
+    waiting: async (jobs) => jobs.map(({ answerId }) => records.untaken.has(answerId)),
+    abandoned: async (jobs) => jobs.map(() => false),
+    prioritize: async (jobs) => void records.prioritized.push(...jobs),
+    remove: async (jobs) => void records.removed.push(...jobs),
     list: async () => ({ payloads: [], next: undefined }),
     counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),
   });
   const running = await createProcess('agents', config, async (context) => {
     const store = await openStore(context, config, { schema: 'agents', entities: [] });
-    const base = {
+    const serviceDeps: AnswersServiceDeps = {
       store,
       credits: ledger.client,
       jobs: queue(false),
@@ -99,7 +100,7 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
       now: () => clock.now,
     };
     await createMessagePartitions(store).ensure(clock.now);
-    return { store, ...composeAnswers(context, base as unknown as AnswersServiceDeps) };
+    return { store, ...composeAnswers(context, serviceDeps) };
   });
   const { store, answers, deps } = running.started;
   await addAgent(store.sql, agentId);
