@@ -36,7 +36,7 @@ export interface AgentsDeps extends ServiceDeps {
   readonly failAnswersOfAgent: (transaction: Transaction, tenant: Tenant, agentId: string) => Promise<() => void>;
 }
 
-export interface AgentEffect {
+interface AgentEffect {
   readonly tenant: Tenant;
   readonly event: AgentEvent;
   /** The status and category that the agent was counted under. */
@@ -107,36 +107,30 @@ const recordDuplicate = (sql: Sql, call: Call, { id, name, sourceTemplateId }: A
     changes: { agent_id: id, name },
   });
 
-interface Update {
-  readonly agentId: string;
-  readonly changes: AgentChanges;
-  /** The versions that the change is for, from If-Match. An empty list stands for every version. */
-  readonly ifVersions: readonly number[];
-}
-
 export const updateAgent = (deps: AgentsDeps): RpcOf<'agents', 'updateAgent'> => ({
   allow: callers({ scope: 'agents:write' }),
   async handle(request, call) {
-    const update: Update = { agentId: request.agentId, changes: fromUpdateRequest(request), ifVersions: request.ifVersions };
-    const refusal = await refusalOfScope(deps, tenantOf(call), update.changes.tables);
+    const changes = fromUpdateRequest(request);
+    const refusal = await refusalOfScope(deps, tenantOf(call), changes.tables);
     const response = await once(deps.store, call, async (transaction) => {
       if (refusal !== undefined) throw refusal;
-      return { agent: toAgentMessage(await applyUpdate(deps, transaction, call, update)) };
+      const before = await lockIntended(transaction.em, tenantOf(call), request.agentId, request.ifVersions);
+      return { agent: toAgentMessage(await applyChanges(deps, transaction, call, before, changes)) };
     });
     nudgeRelays(deps);
     return response;
   },
 });
 
-async function applyUpdate(
+/** Changes an agent that the transaction has locked. */
+export async function applyChanges(
   deps: AgentsDeps,
   { sql, em }: Transaction,
   call: Call,
-  { agentId, changes, ifVersions }: Update,
+  before: Agent,
+  changes: AgentChanges,
 ): Promise<Agent> {
-  const tenant = tenantOf(call);
-  const before = await lockIntended(em, tenant, agentId, ifVersions);
-  const at = deps.now();
+  const [tenant, at] = [tenantOf(call), deps.now()];
   const outcome = changeAgent(before, changes, at);
   if (outcome.kind === 'refused')
     throw new ServiceError('invalid_status_transition', {
@@ -151,7 +145,7 @@ async function applyUpdate(
   return agent;
 }
 
-/** Locks an agent, in a version that the caller means. */
+/** Locks an agent in a version that the caller means, from If-Match. An empty list stands for every version. */
 async function lockIntended(em: Transaction['em'], tenant: Tenant, agentId: string, ifVersions: readonly number[]): Promise<Agent> {
   const agent = await lockAgent(em, tenant, agentId);
   if (!agent) throw new ServiceError('not_found');

@@ -4,9 +4,9 @@ import type { AgentDefinition, DefinitionChanges } from '@agent-service/contract
 import { once, type Sql, type Transaction, writeAudit } from '@agent-service/store';
 import { findMissingTables, type MissingTables } from '../../data-sources/index.ts';
 import type { ServiceDeps } from '../../shared/deps.ts';
-import { type Agent, type AgentChanges, changeAgent, createDraft } from '../domain/agent.ts';
-import { insertAgent, lockTemplateAgent, saveAgent, selectTemplateAgents } from '../store/agents.ts';
-import { type AgentsDeps, nudgeRelays, recordEffects, toAgentMessage } from './agents.ts';
+import { type Agent, createDraft } from '../domain/agent.ts';
+import { insertAgent, lockTemplateAgent, selectTemplateAgents } from '../store/agents.ts';
+import { type AgentsDeps, applyChanges, nudgeRelays, recordEffects, toAgentMessage } from './agents.ts';
 
 interface Activation {
   readonly templateId: string;
@@ -50,7 +50,7 @@ export const deactivateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'deac
     const response = await once(deps.store, call, async (transaction) => {
       const before = await lockTemplateAgent(transaction.em, tenantOf(call), templateId);
       if (before?.status !== 'active') throw new ServiceError('template_not_activated');
-      const agent = await changeTemplateAgent(deps, transaction, call, before, { status: 'inactive' });
+      const agent = await applyChanges(deps, transaction, call, before, { status: 'inactive' });
       await recordTemplate(transaction.sql, call, { action: 'template.deactivated', id: templateId }, { agent_id: agent.id });
       return { agent: toAgentMessage(agent) };
     });
@@ -77,7 +77,7 @@ async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, 
     if (existing?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: existing.id } });
     requireNoMissingTables(activation.missing);
     const agent = existing
-      ? await changeTemplateAgent(deps, transaction, call, existing, { status: 'active', ...activation.overrides })
+      ? await applyChanges(deps, transaction, call, existing, { status: 'active', ...activation.overrides })
       : await createTemplateAgent(deps, transaction, call, activation);
     if (agent) return agent;
   }
@@ -106,22 +106,6 @@ async function createTemplateAgent(
   const agent: Agent = { ...createDraft(definition, origin), status: 'active' };
   if (!(await insertAgent(em, tenant, agent, templateId))) return undefined;
   await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
-  return agent;
-}
-
-async function changeTemplateAgent(
-  deps: AgentsDeps,
-  { sql, em }: Transaction,
-  call: Call,
-  before: Agent,
-  changes: AgentChanges,
-): Promise<Agent> {
-  const [tenant, at] = [tenantOf(call), deps.now()];
-  const outcome = changeAgent(before, changes, at);
-  if (outcome.kind === 'refused') throw new ServiceError('invalid_status_transition', { details: { from: outcome.from, to: outcome.to } });
-  const { agent, fields } = outcome;
-  await saveAgent(em, tenant, agent, before);
-  await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
   return agent;
 }
 
