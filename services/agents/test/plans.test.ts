@@ -49,7 +49,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   attachChannels: (sql) => attachChannels(sql, [message]),
   findInDeletedConversations: (sql) => findInDeletedConversations(sql, [message]),
   readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
-  beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', apart: false, workerChannel: 'worker:1' }], now),
+  beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', workerChannel: 'worker:1' }], now),
   findUnended: (sql) => findUnended(sql, [key]),
   renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
   storeResults: (sql) =>

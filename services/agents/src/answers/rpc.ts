@@ -198,8 +198,7 @@ const beginAnswer = ({ answers, logger }: MethodsDeps): RpcOf<'agents', 'beginAn
       answers.begin({
         ...checkKey(answer),
         claim: checkId(claim, 'claim'),
-        apart,
-        shared,
+        isolation: apart ? 'alone' : shared ? 'shared' : undefined,
         workerChannel: checkId(workerChannel, 'worker_channel'),
       });
     const outcomes = await runEach(items, begin, logger);

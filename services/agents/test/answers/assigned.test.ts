@@ -74,7 +74,7 @@ test('the input of a begun attempt is the same, whichever way the answer came to
   const assigned = await accept();
   const [byAssignment] = await waiting;
   const queued = await accept();
-  const claim = { organizationId, environment, id: queued.id, claim: 'c', apart: false, workerChannel: 'worker:x' } as const;
+  const claim = { organizationId, environment, id: queued.id, claim: 'c', workerChannel: 'worker:x' } as const;
   const byJob = await rig.answers.begin(claim);
   if (!('input' in byJob)) throw new Error('not begun');
   const own = { id: '', claim: '', deadline: 0, conversationId: '' };
@@ -85,7 +85,7 @@ test('the input of a begun attempt is the same, whichever way the answer came to
 
 test('an attempt gets the history of the conversation that its message continues', async () => {
   const first = await accept();
-  await rig.answers.begin({ organizationId, environment, id: first.id, claim: 'c', apart: false, workerChannel: 'worker:x' });
+  await rig.answers.begin({ organizationId, environment, id: first.id, claim: 'c', workerChannel: 'worker:x' });
   await complete(first.id);
   await untilValue(
     () => stateOf(first.id),
@@ -200,7 +200,7 @@ async function acceptBeyondLimit(
 }
 
 async function endOne(id: string): Promise<void> {
-  await rig.answers.begin({ organizationId, environment, id, claim: 'c', apart: false, workerChannel: 'worker:x' });
+  await rig.answers.begin({ organizationId, environment, id, claim: 'c', workerChannel: 'worker:x' });
   expect(await complete(id)).toBeUndefined();
 }
 
@@ -239,16 +239,14 @@ test('the input of a waiting answer is the same, whether it begins when it is di
     () => jobsOf(waiting[1] as string),
     (jobs) => jobs.length > 0,
   );
-  const byJob = await rig.answers.begin({
-    ...{ organizationId, environment, id: waiting[1] as string, claim: 'c' },
-    ...{ apart: false, workerChannel: 'worker:x' },
-  });
+  const queued = { organizationId, environment, id: waiting[1] as string } as const;
+  const byJob = await rig.answers.begin({ ...queued, claim: 'c', workerChannel: 'worker:x' });
   if (!('input' in byJob)) throw new Error('not begun');
   const own = { id: '', claim: '', deadline: 0, conversationId: '' };
   expect({ ...byAssignment?.input, ...own }).toMatchObject({ ...byJob.input, ...own, sourceVersion: 7 });
   // A data source that was removed keeps its row.
   await rig.sql('update data_sources set url_sealed = null', []);
-  expect(await rig.answers.begin({ ...byJob.input, apart: false, workerChannel: 'worker:x' })).toMatchObject({
+  expect(await rig.answers.begin({ ...byJob.input, workerChannel: 'worker:x' })).toMatchObject({
     input: { sourceVersion: 0 },
   });
   await rig.sql('delete from data_sources', []);

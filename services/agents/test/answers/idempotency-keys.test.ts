@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => rig?.stop());
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string) => rig.answers.begin({ ...key(id), claim: 'claim-1', apart: false, workerChannel: 'worker:1' });
+const begin = (id: string) => rig.answers.begin({ ...key(id), claim: 'claim-1', workerChannel: 'worker:1' });
 
 async function start(more: Parameters<typeof newMessage>[1] = {}): Promise<string> {
   const message = newMessage((rig.clock.now += 1), more);

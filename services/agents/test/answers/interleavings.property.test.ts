@@ -136,7 +136,7 @@ async function begin(answer: World['answers'][number] | undefined, pick: number)
   const outcome = await rig.answers.begin({
     ...key(answer.id),
     claim: `claim-${pick % 5}`,
-    apart: pick % 2 === 0,
+    isolation: pick % 2 === 0 ? 'alone' : undefined,
     workerChannel: 'worker:1',
   });
   if ('input' in outcome) answer.attempts.push(outcome.input.attempt);

@@ -22,7 +22,7 @@ async function acceptOne(more: Parameters<typeof newMessage>[1] = {}) {
 }
 
 async function begin(id: string, claim = `claim-${id}`) {
-  const outcome = await rig.answers.begin({ ...key(id), claim, apart: false, workerChannel: 'worker:1' });
+  const outcome = await rig.answers.begin({ ...key(id), claim, workerChannel: 'worker:1' });
   if (!('input' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
   return outcome;
 }

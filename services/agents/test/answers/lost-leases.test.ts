@@ -14,14 +14,8 @@ afterEach(() => {
 });
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string, company: 'any' | 'shared' | 'alone') =>
-  rig.answers.begin({
-    ...key(id),
-    claim: `claim ${Math.random()}`,
-    apart: company === 'alone',
-    shared: company === 'shared',
-    workerChannel: 'worker:1',
-  });
+const begin = (id: string, isolation?: 'shared' | 'alone') =>
+  rig.answers.begin({ ...key(id), claim: `claim ${Math.random()}`, isolation, workerChannel: 'worker:1' });
 const dispatchesIn = (jobs: Composition['jobs'], id: string) =>
   jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
 const failureOf = (id: string) =>
@@ -43,7 +37,7 @@ async function loseLease(): Promise<void> {
 test('after three lost leases in a row an answer fails with a code of its own, is not charged, and its hold is released', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= maxLostLeases; attempt += 1) {
-    expect(await begin(id, (['any', 'shared', 'alone'] as const)[attempt - 1] ?? 'any')).toMatchObject({ input: { attempt } });
+    expect(await begin(id, ([undefined, 'shared', 'alone'] as const)[attempt - 1])).toMatchObject({ input: { attempt } });
     await loseLease();
   }
   expect(failureOf(id)).toEqual(['answer_abandoned']);
@@ -58,13 +52,14 @@ test('after three lost leases in a row an answer fails with a code of its own, i
 
 test('an answer that has lost one lease shares a process with others like it, and one that has lost two is begun only alone', async () => {
   const [id, alone] = [await start(), await start()];
-  for (const each of [id, alone]) await begin(each, 'any');
+  for (const each of [id, alone]) await begin(each);
   await loseLease();
-  expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id)).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await begin(id, 'shared')).toMatchObject({ input: { attempt: 2 } });
   expect(await begin(alone, 'alone')).toMatchObject({ input: { attempt: 2 } });
   await loseLease();
-  for (const company of ['any', 'shared'] as const) expect(await begin(id, company)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  for (const isolation of [undefined, 'shared'] as const)
+    expect(await begin(id, isolation)).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 3 } });
   // The job says what its answer may share; one without the word runs alone.
   expect(rig.apartJobs.filter(({ answerId }) => answerId === id)).toMatchObject([{ dispatch: 2, shared: true }, { dispatch: 3 }]);
@@ -73,16 +68,16 @@ test('an answer that has lost one lease shares a process with others like it, an
 
 test('an answer that has lost a lease is not begun by a worker itself, whichever job it comes by', async () => {
   const id = await start();
-  await begin(id, 'any');
+  await begin(id);
   await loseLease();
   expect([dispatchesIn(rig.jobs, id), dispatchesIn(rig.apartJobs, id)]).toEqual([[1, 2], [2]]);
-  expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id)).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 2 } });
 });
 
 test('an attempt that has lost its lease does not fail the answer, which waits for its next attempt', async () => {
   const id = await start();
-  await begin(id, 'any');
+  await begin(id);
   await loseLease();
   expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
   expect(failureOf(id)).toEqual([]);
@@ -91,7 +86,7 @@ test('an attempt that has lost its lease does not fail the answer, which waits f
 
 test('an expired lease is not taken over by a second job: it counts first', async () => {
   const id = await start();
-  await begin(id, 'any');
+  await begin(id);
   rig.clock.now += leaseMs + 1;
   expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'attempt_superseded' } });
 });
@@ -99,7 +94,7 @@ test('an expired lease is not taken over by a second job: it counts first', asyn
 test('returned attempts and lost jobs are no lost leases, however many there are', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    expect(await begin(id, 'any')).toMatchObject({ input: { attempt } });
+    expect(await begin(id)).toMatchObject({ input: { attempt } });
     await rig.answers.leases.return([{ ...key(id), attempt }]);
     rig.known = ({ answerId }) => answerId !== id;
     rig.clock.now += unbegunMs + 1;
@@ -111,15 +106,15 @@ test('returned attempts and lost jobs are no lost leases, however many there are
 
 test('lost leases count in a row: an attempt that its worker returns begins the count again', async () => {
   const id = await start();
-  for (const company of ['any', 'shared'] as const) {
-    await begin(id, company);
+  for (const isolation of [undefined, 'shared'] as const) {
+    await begin(id, isolation);
     await loseLease();
   }
   await begin(id, 'alone');
   await rig.answers.leases.return([{ ...key(id), attempt: 3 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
-  for (const company of ['any', 'shared'] as const) {
-    expect(await begin(id, company)).toHaveProperty('input');
+  for (const isolation of [undefined, 'shared'] as const) {
+    expect(await begin(id, isolation)).toHaveProperty('input');
     await loseLease();
   }
   expect(failureOf(id)).toEqual([]);
@@ -130,7 +125,7 @@ test('lost leases count in a row: an attempt that its worker returns begins the 
 
 test('a process that died with an attempt has lost its lease at once; an older attempt’s death changes nothing', async () => {
   const id = await start();
-  await begin(id, 'any');
+  await begin(id);
   await rig.answers.leases.lose([{ ...key(id), attempt: 1 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2]);
   await begin(id, 'alone');
@@ -153,7 +148,7 @@ test('a process that died between the third lost lease and the end leaves an ans
 
 test('an answer that ends before a worker has begun it takes its job along, from the queue that the job is in', async () => {
   const [plain, apart] = [await start(), await start()];
-  await begin(apart, 'any');
+  await begin(apart);
   await loseLease();
   await rig.cancel(key(plain));
   await rig.cancel(key(apart));

@@ -13,7 +13,7 @@ async function begin(): Promise<string> {
   const message = newMessage(rig.clock.now);
   const { id } = message;
   await rig.answers.accept(message);
-  await rig.answers.begin({ organizationId, environment, id, claim: id, apart: false, workerChannel: 'worker:1' });
+  await rig.answers.begin({ organizationId, environment, id, claim: id, workerChannel: 'worker:1' });
   return id;
 }
 

@@ -67,7 +67,7 @@ test('an attempt of a tenant whose agent was deleted delays no attempt of anothe
   await Promise.all([deleted, other].map((message) => world.answers.accept(message)));
   await world.sql('delete from agents where organization_id = $1 and environment = $2', [organizationId, own.environment]);
   const begin = ({ environment, id }: AnswerKey) =>
-    world.answers.begin({ organizationId, environment, id, claim: id, apart: false, workerChannel: 'worker:1' });
+    world.answers.begin({ organizationId, environment, id, claim: id, workerChannel: 'worker:1' });
   const endsOfDeleted = () =>
     world.sql<{ status: string }>(`select status from messages where id = $1 and role = 'assistant'`, [deleted.id]);
   await world.store.transaction(async ({ sql }) => {

@@ -35,7 +35,8 @@ afterEach(async () => {
 });
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string, claim = 'claim-1', apart = false) => rig.answers.begin({ ...key(id), claim, apart, workerChannel: 'worker:1' });
+const begin = (id: string, claim = 'claim-1', isolation?: 'alone') =>
+  rig.answers.begin({ ...key(id), claim, isolation, workerChannel: 'worker:1' });
 const result = (id: string, attempt: number) => ({
   ...key(id),
   attempt,
@@ -79,7 +80,7 @@ test('after an expired lease the answer runs elsewhere, and the first attempt’
   expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'second', true)).toMatchObject({ input: { attempt: 2 } });
+  expect(await begin(id, 'second', 'alone')).toMatchObject({ input: { attempt: 2 } });
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
   expect(await rig.answers.complete(result(id, 2))).toBeUndefined();

@@ -24,10 +24,8 @@ import {
 export interface Claim extends AnswerKey {
   /** A worker that asks again with the same claim gets the attempt that it has. */
   readonly claim: string;
-  /** Its process runs no other answer. */
-  readonly apart: boolean;
-  /** Its process runs only answers that have lost one lease. */
-  readonly shared?: boolean;
+  /** `alone`: its process runs no other answer. `shared`: only answers that have lost one lease. Undefined where the worker itself runs it. */
+  readonly isolation?: 'alone' | 'shared' | undefined;
   readonly workerChannel: string;
 }
 
@@ -37,8 +35,8 @@ export type BegunRow = Omit<AttemptInput, keyof WorkerFields> & (WorkerFields | 
 const claimColumns: RowColumns<Claim> = {
   ...keyColumns,
   claim: ['text', ({ claim }) => claim],
-  apart: ['boolean', ({ apart }) => apart],
-  shared: ['boolean', ({ shared }) => shared ?? false],
+  alone: ['boolean', ({ isolation }) => isolation === 'alone'],
+  shared: ['boolean', ({ isolation }) => isolation === 'shared'],
   worker_channel: ['text', ({ workerChannel }) => workerChannel],
 };
 
@@ -49,7 +47,7 @@ const begin = `
     select i.*, a.state = ${stateAfter('begin')} and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${statesFor('begin')} and a.deadline > ${at('$2')}
       and (a.claim = i.claim or (a.state = 'dispatched' and (
-        a.lost_leases = 0 or (i.shared and a.lost_leases = 1) or (i.apart and a.lost_leases < ${maxLostLeases}))))
+        a.lost_leases = 0 or (i.shared and a.lost_leases = 1) or (i.alone and a.lost_leases < ${maxLostLeases}))))
     ${inLockOrder('a')} for update of a),
   begun as (
     update answers a
