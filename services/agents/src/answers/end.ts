@@ -20,7 +20,7 @@ import {
   type UnchargedEnd,
   type UnchargedRow,
 } from './store/end.ts';
-import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
+import { findPendingOfAgent, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 500;
 const maxAnswersOfAgent = 500;
@@ -231,17 +231,16 @@ interface MessageParts {
   createdAt: number;
   status: string;
   failure: { code: string; message: string } | null;
-  queries: readonly QueryRecord[];
+  queries: AnswerMessage['queries'];
 }
 
 /** An answer as the message that callers get. */
-export const toMessage = ({ credits, tier, createdAt, queries, ...parts }: MessageParts): AnswerMessage => ({
+export const toMessage = ({ credits, tier, createdAt, ...parts }: MessageParts): AnswerMessage => ({
   ...parts,
   role: 'assistant',
   creditsConsumed: credits,
   modelUsed: tier,
   createdAt: new Date(createdAt).toISOString(),
-  queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
   // Readers of one message get it; it would make every announced end larger.
   record: null,
 });

@@ -52,7 +52,7 @@ const toSettlement = (row: StoredResult, { content, contentType, inputTokens, ou
   inputTokens,
   outputTokens,
   refused,
-  queries: [...queries],
+  queries,
   storedAt: performance.now(),
 });
 

@@ -98,7 +98,7 @@ function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, l
     contentType,
     inputTokens,
     outputTokens,
-    queries: queriesOf(log),
+    queries: [...log.queries],
     record: {
       usage: { model, inputTokens, outputTokens, latencyMs: Math.round(latencyMs) },
       resultJson: result ? JSON.stringify({ ...result, chart: chartIn(content) }) : '',
@@ -121,8 +121,6 @@ async function complete(deps: WorkerDeps, report: Report, item: Completion, { fa
   return isRejected ? fail(deps, report, item.key, { ...failed, log: new StepLog() }) : outcome;
 }
 
-const queriesOf = ({ queries }: StepLog) => queries.map((query) => ({ ...query, tables: [...query.tables] }));
-
 interface Failed {
   readonly error: ServiceError;
   readonly log: StepLog;
@@ -133,7 +131,7 @@ async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, { 
   const item = {
     key,
     failure: { code: failure.code, message: failure.message },
-    ...(log.steps.length > 0 && { queries: queriesOf(log), record: { usage: null, resultJson: '', steps: [...log.steps] } }),
+    ...(log.steps.length > 0 && { queries: [...log.queries], record: { usage: null, resultJson: '', steps: [...log.steps] } }),
   };
   const error = await report('fail', () => answers.fail(item));
   if (error === undefined) return { kind: 'failed', error: failure };

@@ -1,13 +1,6 @@
 import type { QueryResult, ToolResult } from '@agent-service/business-data';
+import type { AnswerMessage } from '@agent-service/contracts';
 import { fencedBlock } from '@agent-service/contracts/text';
-
-/** A query of an answer. */
-export interface QueryRecord {
-  readonly statement: string;
-  readonly tables: readonly string[];
-  readonly rows: number;
-  readonly durationMs: number;
-}
 
 /** A call of a tool. */
 export interface StepRecord {
@@ -40,7 +33,7 @@ interface Step {
 
 /** The steps of an attempt. Texts are cut where all of them together would not fit into a call beside the longest content. */
 export class StepLog {
-  readonly queries: QueryRecord[] = [];
+  readonly queries: AnswerMessage['queries'] = [];
   readonly steps: StepRecord[] = [];
   #result: ResultRecord | undefined;
   #room = maxTextLength;
@@ -58,7 +51,7 @@ export class StepLog {
     const isListed = result !== undefined && !isPreparation;
     if (isListed) {
       const statement = this.#fit(statementIn(name, input) ?? result.statement);
-      this.queries.push({ statement, tables: result.tables, rows, durationMs: Math.max(0, Math.round(result.durationMs)) });
+      this.queries.push({ statement, tables: [...result.tables], rows, durationMs: Math.max(0, Math.round(result.durationMs)) });
     }
     const isQuery = isListed && name === 'query';
     const detail = isQuery ? '' : this.#fit(detailOf(name, input));

@@ -1,7 +1,6 @@
-import type { AnswerRecord } from '@agent-service/contracts';
+import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
 import { eventTopic, insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, select, takeOverMs, unusedHoldMs } from '../../shared/answer.ts';
-import type { QueryRecord } from './read.ts';
 import {
   type AnswerReading,
   afterLines,
@@ -30,7 +29,7 @@ export interface Result extends AttemptKey {
   readonly contentType: 'markdown' | 'text';
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly queries: readonly QueryRecord[];
+  readonly queries: AnswerMessage['queries'];
   readonly record: AnswerRecord | null;
   /** The answer is settled without a charge. */
   readonly refused: boolean;
@@ -50,7 +49,7 @@ export interface Settlement extends AnswerKey {
   inputTokens: number;
   outputTokens: number;
   refused: boolean;
-  queries: QueryRecord[];
+  queries: AnswerMessage['queries'];
   attempt: number;
   dispatches: number;
   acceptedAt: number;
@@ -168,7 +167,7 @@ export interface UnchargedEnd extends AnswerKey {
   /** Ends a stored result that cannot be settled; other ends leave stored results alone. */
   readonly isUnsettled?: boolean;
   /** The steps before a failure. */
-  readonly queries?: readonly QueryRecord[];
+  readonly queries?: AnswerMessage['queries'];
   readonly record?: AnswerRecord | null;
 }
 

@@ -1,4 +1,4 @@
-import { type AnswerRecord, ServiceError, type Tenant } from '@agent-service/contracts';
+import { type AnswerMessage, type AnswerRecord, ServiceError, type Tenant } from '@agent-service/contracts';
 import { type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
 import {
@@ -14,14 +14,6 @@ import {
   tenantColumns,
 } from './sql.ts';
 
-/** A query that an answer rests on, in the form of the contract. */
-export interface QueryRecord {
-  readonly statement: string;
-  readonly tables: readonly string[];
-  readonly rows: number;
-  readonly durationMs: number;
-}
-
 /** An answer as readers see it, pending or ended. */
 export interface ReadRow extends AnswerKey {
   n: number;
@@ -36,7 +28,7 @@ export interface ReadRow extends AnswerKey {
   attempt: number;
   failureCode: string;
   failureMessage: string;
-  queries: QueryRecord[] | null;
+  queries: AnswerMessage['queries'] | null;
   createdAt: number;
 }
 

@@ -1,4 +1,4 @@
-import type { AnswerRecord, Tenant } from '@agent-service/contracts';
+import type { AnswerMessage, AnswerRecord, Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-service/store/entities';
 import { endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
@@ -46,7 +46,7 @@ export interface MessageRow {
   status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled';
   failureCode: string;
   failureMessage: string;
-  queries: { statement: string; tables: string[]; rows: number; durationMs: number }[] | null;
+  queries: AnswerMessage['queries'] | null;
   record: (Omit<AnswerRecord, 'steps'> & Partial<AnswerRecord>) | null;
   createdAt: string;
 }
