@@ -50,11 +50,7 @@ const settingRules: { [K in keyof Settings]: (value: Settings[K]) => boolean } =
 
 /** True when every named change is within its bounds. */
 export function areSettings(changes: Partial<Settings>): boolean {
-  return areInBounds(changes, 'autoReplenish', 'replenishThreshold', 'replenishAmount', 'lowBalanceThreshold', 'defaultMonthlyLimit');
-}
-
-function areInBounds(changes: Partial<Settings>, ...keys: (keyof Settings)[]): boolean {
-  return keys.every((key) => isInBounds(key, changes[key]));
+  return (Object.keys(settingRules) as (keyof Settings)[]).every((key) => isInBounds(key, changes[key]));
 }
 
 function isInBounds<K extends keyof Settings>(key: K, value: Settings[K] | undefined): boolean {
