@@ -1,8 +1,7 @@
-import { createLogger, inSpan, traceHeaders } from '@agent-service/runtime';
+import { createLogger, inRequestSpan, inStepSpan, traceHeaders } from '@agent-service/runtime';
 import { startExporter } from '@agent-service/runtime/tracing-sdk';
 import { spanCollector, testRedis, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { context, SpanKind } from '@opentelemetry/api';
 import { createProducer, openRedis, startWorker } from '../src/index.ts';
 import { answerJob, auto, patient, testProcess } from './support.ts';
 
@@ -27,11 +26,16 @@ test('each job goes on with the trace that it was added with, though several tra
     concurrency: 5,
     drainMs: 100,
     handle: async ({ answerId }) => {
-      await inSpan(`work on ${answerId}`, SpanKind.INTERNAL, context.active(), async () => undefined);
+      await inStepSpan(`work on ${answerId}`, async () => undefined);
       worked += 1;
     },
   });
-  const request = (name: string) => inSpan(name, SpanKind.SERVER, context.active(), async () => traceHeaders()['traceparent'] ?? '');
+  const request = (name: string) =>
+    inRequestSpan(
+      name,
+      () => undefined,
+      async () => traceHeaders()['traceparent'] ?? '',
+    );
   const [one, two] = await Promise.all([request('one'), request('two')]);
   await createProducer(process, redis, 'answer').add([
     { payload: answerJob('one'), traceparent: one },

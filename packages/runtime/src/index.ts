@@ -6,4 +6,4 @@ export { createMetrics, type Metrics } from './metrics.ts';
 export type { ProcessContext } from './process.ts';
 export { createProcess, type RunningProcess } from './process.ts';
 export { runProcess, runTask } from './run-process.ts';
-export { inJobSpan, inRequestSpan, inSpan, inStepSpan, type SpanDescription, type SpanEnd, traceHeaders } from './tracing.ts';
+export { inJobSpan, inRequestSpan, inStepSpan, type SpanDescription, type SpanEnd, traceHeaders } from './tracing.ts';

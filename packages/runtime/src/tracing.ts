@@ -29,14 +29,13 @@ export interface SpanDescription {
 type DescribeSpan<T> = (end: SpanEnd<T>) => SpanDescription;
 
 /** Runs the work inside a span. Without a description the span has failed if the work throws. */
-export async function inSpan<T>(
+async function inSpan<T>(
   name: string,
   kind: SpanKind,
   parent: Context,
   work: () => Promise<T>,
   describe: DescribeSpan<T> = describeThrow,
 ): Promise<T> {
-  if (!recording) return work();
   const span = tracer.startSpan(name, { kind }, parent);
   const end: SpanEnd<T> = await context.with(trace.setSpan(parent, span), work).then(
     (result) => ({ result }),
@@ -66,7 +65,7 @@ export function traceHeaders(): Readonly<Record<string, string>> {
 
 /** The context that a caller's W3C headers describe. */
 function remoteContext(traceparent: string | undefined): Context {
-  return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
+  return traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
 }
 
 /** Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. */

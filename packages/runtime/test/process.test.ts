@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { context, SpanKind } from '@opentelemetry/api';
-import { createHealth, createProcess, inSpan, type ProcessContext } from '../src/index.ts';
+import { createHealth, createProcess, inStepSpan, type ProcessContext } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const get = async (port: number, path: string) => {
@@ -140,7 +139,7 @@ test('a stop does not wait until the export to a silent collector has failed', a
   await once(collector, 'listening');
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   const running = await createProcess('test', { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT }, async () => undefined);
-  await inSpan('a span', SpanKind.INTERNAL, context.active(), async () => undefined);
+  await inStepSpan('a span', async () => undefined);
   const requested = once(collector, 'request') as Promise<[IncomingMessage, ServerResponse]>;
   await running.stop();
   const [request, response] = await requested;
