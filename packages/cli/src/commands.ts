@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Environment, ServiceError, withCall } from '@agent-service/contracts';
+import { reasonOf } from '@agent-service/runtime/failures';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Connection } from './connection.ts';
 
@@ -131,7 +132,7 @@ function tableLines(rows: readonly object[]): string[] {
 }
 
 export function printableFailure(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = reasonOf(cause);
   const text = cause instanceof ServiceError ? `${cause.code}: ${message}${cause.param ? ` (${cause.param})` : ''}` : message;
   // The faults of a configuration have lines of their own.
   return text.split('\n').map(visible).join('\n');

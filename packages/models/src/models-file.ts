@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Tier, tiers } from '@agent-service/contracts/agents/fields';
 import { ConfigurationError, setting } from '@agent-service/runtime/config';
+import { reasonOf } from '@agent-service/runtime/failures';
 import JSON5 from 'json5';
 import { z } from 'zod';
 
@@ -79,7 +80,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON5.parse(await readFile(path, 'utf8'));
   } catch (cause) {
-    throw malformed(path, cause instanceof Error ? cause.message : String(cause));
+    throw malformed(path, reasonOf(cause));
   }
 }
 

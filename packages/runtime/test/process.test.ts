@@ -72,6 +72,13 @@ test('the log names the checks that make a process unready, once for each outage
   expect(events).toEqual([{ event: 'unready', faults: { database: 'is away' } }, { event: 'ready' }]);
 });
 
+test('a check that fails with one error for each address of a host has the message of the first', async () => {
+  const health = createHealth({ warn: () => undefined, info: () => undefined });
+  health.addCheck('redis', () => Promise.reject(new AggregateError([new Error('refused by ::1'), new Error('refused by 127.0.0.1')])));
+  health.markReady();
+  expect(await health.report()).toEqual({ ready: false, faults: { redis: 'refused by ::1' } });
+});
+
 test('checks that fail for less than the tolerated time in one piece leave a started process ready', async () => {
   let now = 0;
   const health = createHealth({ warn: () => undefined, info: () => undefined }, () => now);

@@ -1,3 +1,4 @@
+import { reasonOf } from '@agent-service/runtime/failures';
 import { migrate, type NamedMigration } from '@agent-service/store';
 import { type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
@@ -35,7 +36,7 @@ export async function migratedSchema({ schema, migrations, entities }: SchemaUnd
       await client.query('deallocate checked');
       return undefined;
     } catch (cause) {
-      return cause instanceof Error ? cause.message : String(cause);
+      return reasonOf(cause);
     }
   }
 

@@ -7,6 +7,7 @@ import { definitionFromBody } from '@agent-service/contracts/agents/definition';
 import { agentFields, maxPrompts } from '@agent-service/contracts/agents/fields';
 import { newAgentShape } from '@agent-service/contracts/agents/schemas';
 import { ConfigurationError } from '@agent-service/runtime';
+import { reasonOf } from '@agent-service/runtime/failures';
 import { z } from 'zod';
 import { categories, sortTemplates, type Template, type TemplateChange } from './domain/template.ts';
 
@@ -54,7 +55,7 @@ function parseTemplate(path: string, text: string): CatalogueFile {
   try {
     content = JSON.parse(text);
   } catch (cause) {
-    return { path, faults: [cause instanceof Error ? cause.message : String(cause)] };
+    return { path, faults: [reasonOf(cause)] };
   }
   const { success, data, error } = templateFile.safeParse(content);
   if (success) return { path, template: data };
@@ -65,7 +66,7 @@ async function readOperatorFolder(folder: string): Promise<CatalogueFile[]> {
   try {
     return await readTemplateFolder(folder);
   } catch (cause) {
-    throw invalidTemplates([`${folder} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    throw invalidTemplates([`${folder} cannot be read: ${reasonOf(cause)}`]);
   }
 }
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { reasonOf } from '@agent-service/runtime/failures';
 import type { experimental } from '@grpc/grpc-js';
 import type { ClientConfig } from './settings.ts';
 
@@ -86,7 +87,7 @@ export class CertificateFiles implements Provider {
       this.#read = next;
       return isChanged;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       process.emitWarning(`the certificates of gRPC are still those read before: ${reason}`, { code: 'CERTIFICATES_NOT_READ' });
       return false;
     }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { reasonOf } from '@agent-service/runtime/failures';
 
 /** How one request of a load went. */
 export interface LoadSample {
@@ -24,10 +25,7 @@ export function steadyLoad(perSecond: number, send: (index: number) => Promise<v
 
   async function sendOne(index: number): Promise<void> {
     const beganAt = performance.now();
-    const failure = await send(index).then(
-      () => undefined,
-      (cause: unknown) => (cause instanceof Error ? cause.message : String(cause)),
-    );
+    const failure = await send(index).then(() => undefined, reasonOf);
     samples.push({ beganMs: beganAt - loadBeganAt, durationMs: performance.now() - beganAt, failure });
   }
 
