@@ -68,7 +68,7 @@ export async function countVersions(sql: Sql, { table, value }: SealedField, new
   return rows.map((row) => ({ version: /^\d{1,5}$/.test(row.version) ? Number(row.version) : undefined, values: Number(row.values) }));
 }
 
-export interface Page {
+interface ColumnPage {
   readonly version: number;
   /** The key of the last row of the page before; empty for the first page. */
   readonly after: readonly string[];
@@ -76,7 +76,7 @@ export interface Page {
 }
 
 /** Returns the next rows under one version, by key. */
-export async function rowsUnder(sql: Sql, field: SealedColumn, { version, after, limit }: Page): Promise<SealedRow[]> {
+export async function rowsUnder(sql: Sql, field: SealedColumn, { version, after, limit }: ColumnPage): Promise<SealedRow[]> {
   const { table, value, key } = field;
   const placeholders = key.map((_, index) => `$${index + 3}`).join(', ');
   const rows = await sql<Record<string, string>>(

@@ -121,7 +121,7 @@ async function refuseMessage<Payload>(
 ): Promise<void> {
   const tries = attempts + 1;
   const pauseMs = pauseOf(tries, fault);
-  const reason = reasonOf(cause);
+  const reason = refusalReason(cause);
   const about = { topic, message_id: id, organization_id: organizationId, attempts: tries, reason };
   if (pauseMs !== undefined) {
     await postponeMessage(sql, id, tries, pauseMs);
@@ -152,7 +152,7 @@ export function faultOf(cause: unknown): Fault {
 const maxReasonLength = 300;
 
 /** For operators: the kind of failure, without the message's content. */
-function reasonOf(cause: unknown): string {
+function refusalReason(cause: unknown): string {
   if (cause instanceof ServiceError) {
     const { details } = (cause.cause ?? {}) as { details?: unknown };
     const transport = cause.code === 'internal' && typeof details === 'string' ? ` (${details})` : '';
