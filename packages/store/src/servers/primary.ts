@@ -65,14 +65,14 @@ export function clientOfPrimary(url: string): typeof Client {
       if (callback === undefined)
         return new Promise<void>((resolve, reject) => this.connect((cause?: Error) => (cause ? reject(cause) : resolve())));
       find().then((server) => {
-        const { hostname, port, username, password } = new URL(server);
+        const { host, hostname, port, username, password } = new URL(server);
         const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
         Object.assign(this, { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 5432), user, password: secret });
         Object.assign(parametersOf(this), { user, password: secret });
         const isStandby = watchStandby(this);
         super.connect((cause: Error | null) => {
           if (cause || !isStandby()) return callback(cause);
-          this.end(() => callback(new StandbyError(`the server ${hostname}:${port} accepts no writes`)));
+          this.end(() => callback(new StandbyError(`the server ${host} accepts no writes`)));
         });
       }, callback);
     }
