@@ -16,7 +16,7 @@ export function startSweeps(process: ProcessContext, { store, ledgers, now }: Cr
   startSweep(process, 'ended holds', everyMinute, () => removeEndedHolds(store.sql, now()));
   startSweep(process, 'old operations', everyHour, () => removeOldOperations(store.sql, now()));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
-  startSweep(process, 'usage partitions', everyHour, async () => {
+  startSweep(process, 'partitions of next month', everyHour, async () => {
     await ledgers.prepareNextMonth();
     return 0;
   });

@@ -3,7 +3,7 @@ import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-s
 const tenant = { organizationId: p.text().primary(), environment: environment().primary() };
 /** The environment of most tables has no check: only `ledgers` has one. */
 const looseTenant = { organizationId: p.text().primary(), environment: p.text().primary() };
-const credits = () => p.bigint('number');
+const bigint = () => p.bigint('number');
 
 /** A check that a column is not below zero, under the name that PostgreSQL gives it. */
 const notNegative = (table: string, column: string) => ({
@@ -26,11 +26,11 @@ const LedgerEntity = defineEntity({
   ],
   properties: {
     ...tenant,
-    unallocated: credits().defaultRaw('0'),
-    allocated: credits().defaultRaw('0'),
-    spent: credits().defaultRaw('0'),
-    issued: credits().defaultRaw('0'),
-    lastPurchase: credits().defaultRaw('0'),
+    unallocated: bigint().defaultRaw('0'),
+    allocated: bigint().defaultRaw('0'),
+    spent: bigint().defaultRaw('0'),
+    issued: bigint().defaultRaw('0'),
+    lastPurchase: bigint().defaultRaw('0'),
     autoReplenish: p.boolean(),
     replenishThreshold: p.integer(),
     replenishAmount: p.integer(),
@@ -63,11 +63,11 @@ const UserAccountEntity = defineEntity({
         .updateRule('no action')
         .foreignKeyName('user_accounts_organization_id_environment_fkey'),
     userId: p.text().primary(),
-    balance: credits(),
-    onHold: credits().name('held'),
+    balance: bigint(),
+    onHold: bigint().name('held'),
     monthlyLimit: p.integer(),
     carried: p.integer(),
-    used: credits(),
+    used: bigint(),
     rollover: p.boolean(),
     month: p.integer(),
     effectiveFrom: timestamp(),
@@ -94,7 +94,7 @@ const HoldEntity = defineEntity({
     deadline: timestamp(),
     state: p.enum(['open', 'settled', 'released', 'refused', 'void'] as const),
     charge: p.integer(),
-    settledAs: p.bigint('number').nullable(),
+    settledAs: bigint().nullable(),
     refusal: p.json<unknown>().nullable(),
     createdAt: timestamp(),
     endedAt: timestamp().nullable(),
@@ -109,7 +109,7 @@ const OperationEntity = defineEntity({
   properties: {
     ...looseTenant,
     id: p.text().primary(),
-    fingerprint: p.bigint('number'),
+    fingerprint: bigint(),
     result: p.json<unknown>(),
     at: timestamp(),
   },
@@ -130,7 +130,7 @@ const TransferEntity = defineEntity({
     id: p.text().primary(),
     code: p.enum(['purchase', 'replenish', 'fill', 'return', 'hold', 'release', 'charge'] as const),
     userId: p.text().nullable(),
-    amount: credits(),
+    amount: bigint(),
   },
 });
 
@@ -142,12 +142,12 @@ const ProvenMonthEntity = defineEntity({
     ...looseTenant,
     month: p.integer().primary(),
     userId: p.text().primary(),
-    balance: credits(),
-    onHold: credits().name('held'),
-    pool: credits(),
-    spent: credits(),
-    outside: credits(),
-    used: credits(),
+    balance: bigint(),
+    onHold: bigint().name('held'),
+    pool: bigint(),
+    spent: bigint(),
+    outside: bigint(),
+    used: bigint(),
   },
 });
 
@@ -185,10 +185,10 @@ const rollupChecks = (table: string) => [
 ];
 const rollupSums = {
   day: p.date().primary(),
-  credits: credits(),
-  queries: credits(),
-  creditsTotal: credits(),
-  queriesTotal: credits(),
+  credits: bigint(),
+  queries: bigint(),
+  creditsTotal: bigint(),
+  queriesTotal: bigint(),
 };
 
 const UsageByTierEntity = defineEntity({
@@ -231,8 +231,8 @@ const UsageUserEntity = defineEntity({
     ...looseTenant,
     userId: p.text().primary(),
     ...firstAndLast,
-    creditsTotal: credits(),
-    queriesTotal: credits(),
+    creditsTotal: bigint(),
+    queriesTotal: bigint(),
   },
 });
 const UsageAgentEntity = defineEntity({
@@ -256,7 +256,7 @@ const UsageUniqueUsersEntity = defineEntity({
     agentId: p.text().primary(),
     grain: p.enum(['day', 'week', 'month'] as const).primary(),
     period: p.date().primary(),
-    users: credits(),
+    users: bigint(),
   },
 });
 

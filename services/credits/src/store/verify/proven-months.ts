@@ -4,7 +4,7 @@ import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
-import { type Day, daysWithRows, maxDiscrepancies } from './steps.ts';
+import { type DayBounds, daysWithRows, maxDiscrepancies } from './steps.ts';
 
 const maxRows = 5_000;
 const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const;
@@ -52,7 +52,7 @@ export const provenMonthStatements = {
 } as const;
 
 /** Adds up a month from the rows of its days. Each statement reads one day, so that it is bounded. */
-export async function sumMonth(sql: Sql, tenant: Tenant, days: readonly Day[]): Promise<Map<string, MonthSums>> {
+export async function sumMonth(sql: Sql, tenant: Tenant, days: readonly DayBounds[]): Promise<Map<string, MonthSums>> {
   const sums = new Map([['', zeroSums()]]);
   for (const day of days) {
     for (const statement of [sumTransfers, sumRecords]) {

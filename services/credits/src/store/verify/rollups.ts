@@ -3,10 +3,10 @@ import type { Sql } from '@agent-service/store';
 import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
-import { boundsOfMonth, type Day, findDiscrepancies, maxDiscrepancies } from './steps.ts';
+import { boundsOfMonth, type DayBounds, findDiscrepancies, maxDiscrepancies } from './steps.ts';
 
 /** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
-export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly Day[]): Promise<Discrepancy[]> {
+export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month, days: readonly DayBounds[]): Promise<Discrepancy[]> {
   const values = [tenant.organizationId, tenant.environment, ...boundsOfMonth(month)];
   const discrepancies = await verifyRecords(sql, tenant, days);
   for (const statement of Object.values(monthStatements)) {
@@ -30,7 +30,7 @@ const chargesOfDay = `
   ) as counted where charges <> records limit $5`;
 
 /** Compares the records of a month with its rollups. Each statement reads one day, so that it is bounded. */
-async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, days: readonly Day[]): Promise<Discrepancy[]> {
+async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, days: readonly DayBounds[]): Promise<Discrepancy[]> {
   const discrepancies: Discrepancy[] = [];
   for (const day of days) {
     for (const statement of Object.values(dayStatements)) {

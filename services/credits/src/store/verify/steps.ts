@@ -66,7 +66,7 @@ const daysStatement = `
   order by moment`;
 
 /** The first moment of a day, and of the next day. */
-export type Day = readonly [from: string, until: string];
+export type DayBounds = readonly [from: string, until: string];
 
 /** The first moment of a month, and of the next month. */
 export const boundsOfMonth = (month: Month): readonly [from: string, until: string] => [firstMoment(month), firstMoment(month + 1)];
@@ -74,7 +74,7 @@ export const boundsOfMonth = (month: Month): readonly [from: string, until: stri
 const firstMoment = (month: Month) => new Date(startOfMonth(month)).toISOString();
 
 /** The days of a month on which the tenant has records, transfers or sums: most tenants are idle on most days. */
-export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Day[]> {
+export async function daysWithRows(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<DayBounds[]> {
   const rows = await sql<{ from: string }>(daysStatement, [organizationId, environment, ...boundsOfMonth(month)]);
   return rows.map((row) => [new Date(Number(row.from)).toISOString(), new Date(Number(row.from) + dayMs).toISOString()]);
 }
