@@ -1,5 +1,5 @@
 import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
-import { isoTime, type Sql } from '@agent-service/store';
+import { isoTime, lastOf, type Sql } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import type { Grain } from '../domain/calendar.ts';
 import { dayRange, usageByPeriod } from '../domain/usage.ts';
@@ -68,7 +68,7 @@ const aggregatePeriods =
     const page = rest.slice(0, limit);
     const dates = page.map(({ period }) => period.date);
     const users = await countUniqueUsers(sql, scope, grain, days, dates);
-    const last = page.at(-1);
+    const last = lastOf(rest, limit);
     return {
       periods: page.map(({ period, credits, queries, breakdown }) => ({
         ...period,
@@ -80,7 +80,7 @@ const aggregatePeriods =
       totalCredits: all.reduce((sum, { credits }) => sum + credits, 0),
       totalQueries: all.reduce((sum, { queries }) => sum + queries, 0),
       total: all.length,
-      last: last && rest.length > limit ? [last.period.date] : undefined,
+      last: last && [last.period.date],
     };
   };
 
@@ -97,7 +97,7 @@ const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => 
     countAgentsOfUsers(sql, scope, ids, days),
     readLastUses(sql, scope, page),
   ]);
-  const last = page.at(-1);
+  const last = lastOf(ranking.rows, limit);
   return {
     users: page.map(({ id, credits, queries, lastDay }) => ({
       userId: id,
@@ -110,7 +110,7 @@ const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => 
     totalCredits: ranking.credits,
     totalQueries: ranking.queries,
     total: ranking.total,
-    last: last && ranking.rows.length > limit ? [last.credits, last.id] : undefined,
+    last: last && [last.credits, last.id],
   };
 };
 
@@ -124,7 +124,7 @@ const aggregateAgents: Aggregate = async (sql, { scope, days, limit, after }) =>
     countUsersOfAgents(sql, scope, ids, days),
     readAgentNames(sql, scope, ids),
   ]);
-  const last = page.at(-1);
+  const last = lastOf(ranking.rows, limit);
   return {
     agents: page.map(({ id, credits, queries }) => ({
       agentId: id,
@@ -137,7 +137,7 @@ const aggregateAgents: Aggregate = async (sql, { scope, days, limit, after }) =>
     totalCredits: ranking.credits,
     totalQueries: ranking.queries,
     total: ranking.total,
-    last: last && ranking.rows.length > limit ? [last.credits, last.id] : undefined,
+    last: last && [last.credits, last.id],
   };
 };
 
