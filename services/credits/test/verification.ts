@@ -4,16 +4,9 @@ import type { Discrepancy } from '../src/domain/equations.ts';
 import { type Progress, verifyStep } from '../src/ledger/verify.ts';
 import type { Clients } from './boot.ts';
 
-export interface Fault {
-  account: string;
-  equation: string;
-  expected: number;
-  actual: number;
-}
-
 /** All discrepancies that `credits verify` reports. */
-export async function faultsOf({ operator }: Pick<Clients, 'operator'>): Promise<Fault[]> {
-  const discrepancies: Fault[] = [];
+export async function faultsOf({ operator }: Pick<Clients, 'operator'>): Promise<Discrepancy[]> {
+  const discrepancies: Discrepancy[] = [];
   for (let cursor = ''; ; ) {
     const { faults, nextCursor } = await operator.verifyLedger({ organizationId: '', cursor }, { timeoutMs: 30_000 });
     discrepancies.push(
