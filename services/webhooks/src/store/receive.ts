@@ -12,7 +12,7 @@ interface Subscription extends WebhookKey {
   events: string[];
 }
 
-interface NewDelivery extends WebhookKey {
+interface EventDelivery extends WebhookKey {
   id: string;
   eventId: string;
   eventType: string;
@@ -25,8 +25,9 @@ export async function storeEvents(sql: Sql, events: readonly WebhookEvent[], now
   if (subscribed.length === 0) return [];
   const added = await addEvents(sql, subscribed, now);
   const deliveries = added.flatMap((event) =>
-    subscribersOf(subscriptions, event).map(({ webhookId }) => ({
-      ...tenantOf(event),
+    subscribersOf(subscriptions, event).map(({ organizationId, environment, webhookId }) => ({
+      organizationId,
+      environment,
       webhookId,
       id: newId('dlv', now),
       eventId: event.id,
@@ -36,8 +37,6 @@ export async function storeEvents(sql: Sql, events: readonly WebhookEvent[], now
   await addDeliveries(sql, deliveries, now);
   return distinctWebhooks(deliveries);
 }
-
-const tenantOf = ({ organizationId, environment }: WebhookEvent) => ({ organizationId, environment });
 
 const subscribersOf = (subscriptions: readonly Subscription[], { organizationId, environment, type }: WebhookEvent) =>
   subscriptions.filter((each) => each.organizationId === organizationId && each.environment === environment && each.events.includes(type));
@@ -64,12 +63,14 @@ const addEventsStatement = `
     as event (organization_id, environment, id, month, type, body)
   on conflict do nothing returning organization_id as "organizationId", environment, id`;
 
+type EventKey = Pick<WebhookEvent, 'organizationId' | 'environment' | 'id'>;
+
 /** Adds events and returns those that are new. In one order, so that two batches with the same events cannot deadlock. */
 async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookEvent[]> {
-  const textOf = ({ organizationId, environment, id }: WebhookEvent) => `${organizationId}/${environment}/${id}`;
+  const textOf = ({ organizationId, environment, id }: EventKey) => `${organizationId}/${environment}/${id}`;
   const byKey = new Map(events.map((event) => [textOf(event), event]));
   const rows = [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
-  const added = await sql<{ organizationId: string; environment: WebhookEvent['environment']; id: string }>(addEventsStatement, [
+  const added = await sql<EventKey>(addEventsStatement, [
     rows.map(({ organizationId }) => organizationId),
     rows.map(({ environment }) => environment),
     rows.map(({ id }) => id),
@@ -78,7 +79,7 @@ async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number)
     rows.map(({ body }) => body),
     isoTime(now),
   ]);
-  return added.flatMap(({ organizationId, environment, id }) => byKey.get(`${organizationId}/${environment}/${id}`) ?? []);
+  return added.flatMap((row) => byKey.get(textOf(row)) ?? []);
 }
 
 const addDeliveriesStatement = `
@@ -87,7 +88,7 @@ const addDeliveriesStatement = `
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
     as delivery (organization_id, environment, endpoint_id, id, event_id, event_type)`;
 
-async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: number): Promise<void> {
+async function addDeliveries(sql: Sql, deliveries: readonly EventDelivery[], now: number): Promise<void> {
   if (deliveries.length === 0) return;
   await sql(addDeliveriesStatement, [
     ...webhookColumns(deliveries),
