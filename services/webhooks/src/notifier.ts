@@ -3,7 +3,7 @@ import type { Logger, ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
 import { createBackoff } from '@agent-service/work';
 import { createTransport } from 'nodemailer';
-import { claimNotice, type NoticeRow, removeNotice } from './store/notices.ts';
+import { claimNotice, type DisabledNotice, type NoticeRow, removeNotice } from './store/notices.ts';
 import { toMs } from './store/queue.ts';
 
 const pauseAfter = createBackoff({ firstMs: 60_000, maxMs: 3_600_000 });
@@ -101,14 +101,7 @@ function isPermanent(cause: unknown): boolean {
   return responseCode >= 500 && mailCommands.includes(command);
 }
 
-interface DisabledMail {
-  endpointId: string;
-  url: string;
-  environment: string;
-  reason: 'gone' | 'failing';
-  failingSince: string;
-  disabledAt: string;
-}
+type DisabledMail = DisabledNotice & { readonly environment: string };
 
 interface MailText {
   subject: string;

@@ -42,12 +42,8 @@ test('410 disables at once, and only a caller enables it again', () => {
   expect(after([{ kind: 'enabled' }], disabled)).toEqual(healthy);
 });
 
-interface History {
-  events: HealthEvent[];
-}
-
 /** Events of a few deliveries at growing times, each knowing when its delivery failed before. */
-const histories: fc.Arbitrary<History> = fc
+const histories: fc.Arbitrary<HealthEvent[]> = fc
   .array(
     fc.record({
       step: fc.integer({ min: 0, max: 3 * day }),
@@ -60,14 +56,13 @@ const histories: fc.Arbitrary<History> = fc
   .map((steps) => {
     const failedAt = new Map<number, number>();
     let at = 0;
-    const events = steps.map(({ step, delivery, kind, last }): HealthEvent => {
+    return steps.map(({ step, delivery, kind, last }): HealthEvent => {
       at += step;
       if (kind !== 'failed') return kind === 'gone' ? { kind, at } : { kind: kind as 'succeeded' | 'enabled' };
       const event = failure(at, { last, previousFailureAt: failedAt.get(delivery) ?? null });
       failedAt.set(delivery, at);
       return event;
     });
-    return { events };
   });
 
 /** The same rule as a search through the whole history instead of step by step. */
@@ -91,7 +86,7 @@ function byHistory(events: readonly HealthEvent[]): Health['status'] {
 
 test('over any history the status is that of a search through the whole history', () => {
   fc.assert(
-    fc.property(histories, ({ events }) => {
+    fc.property(histories, (events) => {
       const health = after(events);
       expect(health.status).toBe(byHistory(events));
       expect(health.failingSince === null).toBe(health.status === 'healthy');
