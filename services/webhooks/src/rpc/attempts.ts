@@ -186,7 +186,7 @@ async function recordDisabled(
   failingSince: string,
   at: number,
 ): Promise<void> {
-  const reason = outcome.kind === 'answered' && outcome.status === 410 ? 'gone' : 'failing';
+  const reason = outcome.kind !== 'returned' && classifyOutcome(outcome) === 'gone' ? 'gone' : 'failing';
   const target = { type: 'webhook', id: webhookId };
   await writeAudit(sql, call, {
     action: 'webhook.disabled',
