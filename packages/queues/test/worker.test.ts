@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { RunningProcess } from '@agent-service/runtime';
+import type { Logger, RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -232,6 +232,25 @@ describe('a process that stops', () => {
     expect(worker.active).toBe(1);
     released.resolve();
   });
+});
+
+test('a worker that cannot be opened is named in the log, at its start and when it is resumed', async () => {
+  const logged: unknown[] = [];
+  const logger = { error: (entry: object) => logged.push(entry) } as unknown as Logger;
+  const fault = new Error('no connection');
+  const openWorkerConnection = () => {
+    throw fault;
+  };
+  const worker = await startWorker({ ...process, logger }, { ...redis, openWorkerConnection }, 'answer', {
+    ...quick,
+    handle: async () => undefined,
+  });
+  worker.pause();
+  worker.resume();
+  // The topology is known, so both openings have failed by then.
+  await setImmediate();
+  const entry = { event: 'worker_not_started', queue: 'answers', err: fault };
+  expect(logged).toEqual([entry, entry]);
 });
 
 test('Redis does not grow with the jobs that are done', async () => {

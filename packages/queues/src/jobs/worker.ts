@@ -62,12 +62,15 @@ export async function startWorker<Name extends JobName>(
   let isPaused = false;
   let worker: Worker | undefined;
   let connection: RedisClient | undefined;
-  const opened = redis.topology.then(open);
   function open(): void {
     if (isPaused || process.stopping.aborted) return;
     connection ??= redis.openWorkerConnection();
     worker ??= openWorker(process, connection, { queue: kind.queue, run, concurrency: concurrencyNow(), times });
   }
+  const openOnceKnown = () =>
+    void redis.topology
+      .then(open)
+      .catch((cause: unknown) => process.logger.error({ event: 'worker_not_started', queue: kind.queue, err: cause }));
   const concurrencyNow = () => Math.max(1, concurrency - reserved);
   const pause = () => {
     isPaused = true;
@@ -78,8 +81,9 @@ export async function startWorker<Name extends JobName>(
     isPaused = false;
     if (worker) void worker.resume();
     // Before the topology is known, its arrival opens the worker.
-    else void redis.topology.then(open, () => undefined);
+    else openOnceKnown();
   };
+  openOnceKnown();
   process.onStop(`worker of ${kind.queue}`, () => stop(), drainMs + returnLimitMs + 2 * closeMs);
 
   async function stop(): Promise<void> {
@@ -92,7 +96,6 @@ export async function startWorker<Name extends JobName>(
     const force = activeJobs.active > 0 || !(await answersPing(connection));
     await worker.close(force);
   }
-  opened.catch((cause: unknown) => process.logger.error({ event: 'worker_not_started', queue: kind.queue, err: cause }));
   return {
     pause,
     resume,
