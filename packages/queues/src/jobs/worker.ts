@@ -123,7 +123,6 @@ interface Opening {
 }
 
 function openWorker(process: ProcessContext, connection: RedisClient, { queue, run, concurrency, times }: Opening): Worker {
-  // BullMQ asks for the server's version: delayed jobs need waits of less than a second, which only known versions have.
   const take = async (job: Job, token: string | undefined): Promise<void> => {
     if (!worker.isPaused() || token === undefined) return run(job.id ?? '', job.data);
     // A job that arrived after the pause goes back to the front of the queue.
@@ -131,6 +130,7 @@ function openWorker(process: ProcessContext, connection: RedisClient, { queue, r
     throw new WaitingError();
   };
   const worker = new Worker(queue, take, {
+    // No `skipVersionCheck`: delayed jobs need waits of less than a second, which only known versions of the server have.
     connection,
     ...queueOptions(queue),
     concurrency,
