@@ -28,8 +28,8 @@ test('a final failure is thrown at once, and an aborted signal ends the pauses w
 });
 
 test('jitter adds at most its share', () => {
-  const backoff = createBackoff({ firstMs: 100, maxMs: 1_000, factor: 3, jitter: 0.5, random: () => 1 });
-  expect([1, 2, 3, 4].map(backoff)).toEqual([150, 450, 1_350, 1_500]);
+  const backoff = createBackoff({ firstMs: 100, maxMs: 1_000, jitter: 0.5, random: () => 1 });
+  expect([1, 2, 3, 4, 5].map(backoff)).toEqual([150, 300, 600, 1_200, 1_500]);
 });
 
 test('what is loaded once is loaded again only after a failure', async () => {

@@ -38,14 +38,12 @@ export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** Each pause is this many times the one before. */
-  readonly factor?: number;
   /** Share of the pause that is added at random, so that processes which failed together do not retry together. */
   readonly jitter?: number;
   readonly random?: () => number;
 }
 
-/** Pauses that grow from `firstMs` to `maxMs`. */
-export function createBackoff({ firstMs, maxMs, factor = 2, jitter = 0, random = Math.random }: Backoff): (failures: number) => number {
-  return (failures) => Math.min(maxMs, firstMs * factor ** (failures - 1)) * (1 + jitter * random());
+/** Pauses that double from `firstMs` to `maxMs`. */
+export function createBackoff({ firstMs, maxMs, jitter = 0, random = Math.random }: Backoff): (failures: number) => number {
+  return (failures) => Math.min(maxMs, firstMs * 2 ** (failures - 1)) * (1 + jitter * random());
 }
