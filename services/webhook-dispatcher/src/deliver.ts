@@ -77,8 +77,8 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const keys = deliveries.map(({ dispatch, ...delivery }) => ({ delivery, dispatch }));
     // The job lasts until the last of its deliveries has ended, also if another delivery fails.
     const ended = await Promise.allSettled(keys.map((key) => deliver(key, stopping)));
-    const failed = ended.find(({ status }) => status === 'rejected');
-    if (failed) throw (failed as PromiseRejectedResult).reason;
+    const failed = ended.find((each) => each.status === 'rejected');
+    if (failed) throw failed.reason;
   };
 }
 
