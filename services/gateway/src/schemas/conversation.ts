@@ -1,4 +1,4 @@
-import type { AnswerMessage, AnswerRecord } from '@agent-service/contracts';
+import type { AnswerMessage, AnswerRecord, Client } from '@agent-service/contracts';
 import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { tier } from './agent.ts';
@@ -345,12 +345,9 @@ export const conversationChanges = z.strictObject({
   title: text(0, 200).nullable().meta({ description: 'Empty or null removes it.', example: 'Sales of last month' }),
 });
 
-interface FeedbackMessage {
-  messageId: string;
-  score: number;
-  comment: string;
-  updatedAt: string;
-}
+type Agents = Client<'agents'>;
+type FeedbackMessage = Awaited<ReturnType<Agents['listMessages']>>['feedback'][number];
+type ConversationMessage = Awaited<ReturnType<Agents['listConversations']>>['conversations'][number];
 
 /** Converts feedback of agents to its public form. */
 export const toFeedback = ({ score, comment, updatedAt }: FeedbackMessage): z.output<typeof feedback> => ({
@@ -358,16 +355,6 @@ export const toFeedback = ({ score, comment, updatedAt }: FeedbackMessage): z.ou
   comment,
   updated_at: updatedAt,
 });
-
-interface ConversationMessage {
-  id: string;
-  agentId: string;
-  messageCount: number;
-  totalCredits: string;
-  createdAt: string;
-  lastMessageAt: string;
-  title: string;
-}
 
 /** Converts a conversation of agents to its public form. */
 export const toConversation = (sent: ConversationMessage): z.output<typeof conversation> => ({

@@ -1,4 +1,4 @@
-import { allScopes } from '@agent-service/contracts';
+import { allScopes, type Client } from '@agent-service/contracts';
 import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { role } from './user.ts';
@@ -90,15 +90,11 @@ export const newApplication = z
   .strictObject({ ...application.shape, client_secret: clientSecret })
   .meta({ id: 'OAuthApplicationWithSecret' });
 
-interface CommonMessage {
-  userId: string;
-  scopes: string[];
-  createdAt: string;
-  lastUsedAt: string;
-  endsAt: string;
-}
+type Identity = Client<'identity'>;
+type KeyMessage = Awaited<ReturnType<Identity['listKeys']>>['keys'][number];
+type ApplicationMessage = Awaited<ReturnType<Identity['listOauthApplications']>>['applications'][number];
 
-const toCommon = (message: CommonMessage) => ({
+const toCommon = (message: KeyMessage | ApplicationMessage) => ({
   user_id: message.userId,
   scopes: message.scopes,
   status: message.endsAt === '' ? ('active' as const) : ('ended' as const),
@@ -106,15 +102,6 @@ const toCommon = (message: CommonMessage) => ({
   last_used_at: message.lastUsedAt || null,
   ends_at: message.endsAt || null,
 });
-
-interface KeyMessage extends CommonMessage {
-  id: string;
-  name: string;
-  hint: string;
-  admin: boolean;
-  tokenTtlSeconds?: number;
-  replacedBy: string;
-}
 
 /** Converts a key of identity to its public form. */
 export const toKey = (message: KeyMessage): z.output<typeof key> => ({
@@ -126,12 +113,6 @@ export const toKey = (message: KeyMessage): z.output<typeof key> => ({
   token_ttl_seconds: message.tokenTtlSeconds ?? null,
   replaced_by: message.replacedBy || null,
 });
-
-interface ApplicationMessage extends CommonMessage {
-  id: string;
-  name: string;
-  previousSecretEndsAt: string;
-}
 
 /** Converts an application of identity to its public form. */
 export const toApplication = (message: ApplicationMessage): z.output<typeof application> => ({

@@ -1,3 +1,4 @@
+import type { Client } from '@agent-service/contracts';
 import { z } from 'zod';
 
 const largestAmount = 2_000_000_000;
@@ -50,18 +51,10 @@ export const userAllocation = z
   })
   .meta({ id: 'UserAllocation' });
 
-interface OrganizationBalanceMessage {
-  organizationId: string;
-  balance: string;
-  allocated: string;
-  unallocated: string;
-  autoReplenish: boolean;
-  replenishThreshold: number;
-  replenishAmount: number;
-  lowBalanceThreshold?: number;
-  defaultMonthlyLimit: number;
-  updatedAt: string;
-}
+type Credits = Client<'credits'>;
+type OrganizationBalanceMessage = NonNullable<Awaited<ReturnType<Credits['getBalance']>>['balance']>;
+type UserBalanceMessage = NonNullable<Awaited<ReturnType<Credits['getUserBalance']>>['balance']>;
+type UserAllocationMessage = NonNullable<Awaited<ReturnType<Credits['setAllocation']>>['allocation']>;
 
 /** Converts a balance of credits to its public form. */
 export const toOrganizationBalance = (message: OrganizationBalanceMessage): z.output<typeof organizationBalance> => ({
@@ -81,15 +74,6 @@ export const toCreditSettings = (message: OrganizationBalanceMessage): z.output<
   default_monthly_limit: message.defaultMonthlyLimit,
 });
 
-interface UserBalanceMessage {
-  userId: string;
-  balance: string;
-  monthlyLimit: number;
-  usedThisMonth: string;
-  rolloverEnabled: boolean;
-  updatedAt: string;
-}
-
 export const toUserBalance = (message: UserBalanceMessage): z.output<typeof userBalance> => ({
   user_id: message.userId,
   balance: Number(message.balance),
@@ -98,14 +82,6 @@ export const toUserBalance = (message: UserBalanceMessage): z.output<typeof user
   rollover_enabled: message.rolloverEnabled,
   updated_at: message.updatedAt,
 });
-
-interface UserAllocationMessage {
-  userId: string;
-  monthlyLimit: number;
-  rolloverEnabled: boolean;
-  effectiveFrom: string;
-  updatedAt: string;
-}
 
 export const toUserAllocation = (message: UserAllocationMessage): z.output<typeof userAllocation> => ({
   user_id: message.userId,

@@ -1,3 +1,4 @@
+import type { Client } from '@agent-service/contracts';
 import { z } from 'zod';
 import { listMeta, toListMeta } from './list-query.ts';
 
@@ -98,40 +99,11 @@ export const usageSummary = z
   })
   .meta({ id: 'UsageSummary' });
 
-/** Services send counts as text, because a 64-bit integer may exceed JavaScript's safe integers. */
-type Counts = Record<string, string>;
-
-interface RecordMessage {
-  id: string;
-  userId: string;
-  agentId: string;
-  conversationId: string;
-  creditsConsumed: number;
-  model: string;
-  querySummary: string;
-  timestamp: string;
-}
-
-interface Sums {
-  totalCredits: string;
-  queryCount: string;
-  breakdownByModel: Counts;
-}
-
-interface PageMessage {
-  total: string;
-  nextCursor: string;
-}
-
-interface AggregateMessage {
-  periods: (Sums & { date: string; week: string; month: string; uniqueUsers: string })[];
-  users: (Sums & { userId: string; uniqueAgents: string; lastUsedAt: string })[];
-  agents: (Sums & { agentId: string; name: string; uniqueUsers: string })[];
-  totalCredits: string;
-  totalQueries: string;
-  dateRange: { from: string; to: string } | null;
-  page: PageMessage | null;
-}
+type Credits = Client<'credits'>;
+type RecordMessage = Awaited<ReturnType<Credits['listUsage']>>['records'][number];
+type AggregateMessage = Awaited<ReturnType<Credits['aggregateUsage']>>;
+type SummaryMessage = NonNullable<Awaited<ReturnType<Credits['summarizeUsage']>>['summary']>;
+type Sums = Pick<AggregateMessage['periods'][number], 'totalCredits' | 'queryCount' | 'breakdownByModel'>;
 
 type GroupBy = 'day' | 'week' | 'month' | 'user' | 'agent';
 
@@ -170,7 +142,9 @@ export function toAggregate(groupBy: GroupBy, message: AggregateMessage, request
   }
 }
 
-const toNumbers = (counts: Counts) => Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, Number(count)]));
+/** Services send counts as text, because a 64-bit integer may exceed JavaScript's safe integers. */
+const toNumbers = (counts: Sums['breakdownByModel']) =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, Number(count)]));
 
 const toSums = ({ totalCredits, queryCount, breakdownByModel }: Sums) => ({
   total_credits: Number(totalCredits),
@@ -186,16 +160,6 @@ const toUser = (user: AggregateMessage['users'][number]) => ({
   unique_agents: Number(user.uniqueAgents),
   last_used_at: user.lastUsedAt,
 });
-
-interface SummaryMessage {
-  periodStart: string;
-  periodEnd: string;
-  totalCreditsUsed: string;
-  totalQueries: string;
-  activeUsers: string;
-  mostUsedAgents: { agentId: string; name: string; creditsUsed: string; queryCount: string }[];
-  modelDistribution: Record<string, { credits: string; queries: string }>;
-}
 
 export const toUsageSummary = (message: SummaryMessage): z.output<typeof usageSummary> => ({
   billing_period: { start: message.periodStart, end: message.periodEnd },

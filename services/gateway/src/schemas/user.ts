@@ -1,3 +1,4 @@
+import type { Client } from '@agent-service/contracts';
 import { isEmailAddress, text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 
@@ -39,14 +40,9 @@ export const updatedUser = z
   })
   .meta({ id: 'UpdatedUser' });
 
-interface UserMessage {
-  id: string;
-  name: string;
-  email: string;
-  role: string;
-  status: string;
-  createdAt: string;
-}
+type Identity = Client<'identity'>;
+type UserMessage = Awaited<ReturnType<Identity['listUsers']>>['users'][number];
+type AuditMessage = Awaited<ReturnType<Identity['listAuditEntries']>>['entries'][number];
 
 /** Converts a user of identity to its public form. */
 export const toUser = ({ id, name, email, role, status, createdAt }: UserMessage): z.output<typeof user> => ({
@@ -86,17 +82,6 @@ export const auditEntry = z
       .meta({ description: 'The changed fields; secrets and prompts are masked.', example: { role: 'admin' } }),
   })
   .meta({ id: 'AuditEntry' });
-
-interface AuditMessage {
-  id: string;
-  createdAt: string;
-  actor: { type: string; id: string; keyId: string } | null;
-  action: string;
-  target: { type: string; id: string } | null;
-  outcome: string;
-  requestId: string;
-  changesJson: string;
-}
 
 /** Converts an entry of identity to its public form. */
 export const toAuditEntry = (entry: AuditMessage): z.output<typeof auditEntry> => ({
