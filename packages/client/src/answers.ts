@@ -81,8 +81,7 @@ async function pauseBeforeResuming(
 ) {
   signal?.throwIfAborted();
   const failures = position.countFailure();
-  const waitMs =
-    position.hasFailed || failures > maxRetries ? undefined : retryPauseMs(cause, failures - 1, { ...rules, isRepeatable: true });
+  const waitMs = position.hasFailed || failures > maxRetries ? undefined : retryPauseMs(cause, failures - 1, rules);
   if (waitMs === undefined) throw cause;
   onRetry?.({ attempt: failures, waitMs, error: cause as Error });
   await sleep(waitMs, signal);

@@ -103,9 +103,7 @@ export function createClient(options: ClientOptions): Client {
         limit.release();
       }
     };
-    const isRepeatable = method !== 'post' && method !== 'patch' ? true : 'idempotency-key' in headers;
     return await attempts(once, {
-      isRepeatable,
       isDelete: method === 'delete',
       maxRetries: call.maxRetries ?? maxRetries,
       signal: call.signal,

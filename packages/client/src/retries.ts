@@ -11,21 +11,12 @@ export interface RetryOptions {
 
 export const defaultMaxRetryWaitMs = 60_000;
 
-/** Errors that pass by themselves. The ones that are no failures within the service change nothing. */
-const passingCodes = new Set([
-  'rate_limited',
-  'too_many_waiting',
-  'unavailable',
-  'deadline_exceeded',
-  'request_timeout',
-  'idempotency_in_progress',
-]);
+/** Errors that pass by themselves although their type does not say so. */
+const passingCodes = new Set(['request_timeout', 'idempotency_in_progress']);
 /** The statuses of proxies that pass by themselves. */
 const passingStatuses = new Set([408, 425, 429, 502, 503, 504]);
 
 interface AttemptOptions {
-  /** Sending the request again has no second effect. */
-  readonly isRepeatable: boolean;
   readonly isDelete: boolean;
   readonly maxRetries: number;
   readonly signal: AbortSignal | undefined;
@@ -38,7 +29,7 @@ const deleted: ApiResponse<undefined> = { status: 204, headers: new Headers(), b
 /** Repeats a request with growing pauses while it may succeed later. */
 export const createAttempts =
   ({ maxRetryWaitMs = defaultMaxRetryWaitMs, onRetry }: RetryOptions) =>
-  async (once: Attempt, { isRepeatable, isDelete, maxRetries, signal }: AttemptOptions): Promise<ApiResponse<unknown>> => {
+  async (once: Attempt, { isDelete, maxRetries, signal }: AttemptOptions): Promise<ApiResponse<unknown>> => {
     let isOutcomeUnknown = false;
     for (let attempt = 0; attempt < maxRetries; attempt += 1) {
       try {
@@ -46,7 +37,7 @@ export const createAttempts =
       } catch (cause) {
         if (isDelete && isOutcomeUnknown && isMissing(cause)) return deleted;
         signal?.throwIfAborted();
-        const waitMs = retryPauseMs(cause, attempt, { isRepeatable, maxRetryWaitMs });
+        const waitMs = retryPauseMs(cause, attempt, { maxRetryWaitMs });
         if (waitMs === undefined) throw cause;
         isOutcomeUnknown ||= cause instanceof ConnectionError || isUnclear(cause);
         onRetry?.({ attempt: attempt + 1, waitMs, error: cause as Error });
@@ -70,18 +61,17 @@ const isMissing = (cause: unknown) => cause instanceof ApiError && cause.status 
 export function retryPauseMs(
   cause: unknown,
   attempt: number,
-  { isRepeatable, maxRetryWaitMs = defaultMaxRetryWaitMs }: { isRepeatable: boolean; maxRetryWaitMs?: number },
+  { maxRetryWaitMs = defaultMaxRetryWaitMs }: RetryOptions,
 ): number | undefined {
-  if (!(cause instanceof Error) || !mayPass(cause, isRepeatable)) return undefined;
+  if (!(cause instanceof Error) || !mayPass(cause)) return undefined;
   const retryAfterMs = cause instanceof ApiError ? (cause.retryAfterSeconds ?? 0) * 1_000 : 0;
   return retryAfterMs > maxRetryWaitMs ? undefined : retryAfterMs + backoffMs(attempt);
 }
 
-/** True where the same request may succeed later, and cannot have a second effect. */
-function mayPass(error: Error, isRepeatable: boolean): boolean {
-  if (error instanceof ConnectionError) return isRepeatable;
+/** True where the same request may succeed later. Writes carry an Idempotency-Key, so that it has no second effect. */
+function mayPass(error: Error): boolean {
+  if (error instanceof ConnectionError) return true;
   if (!(error instanceof ApiError)) return false;
-  if (error.type === 'unknown') return passingStatuses.has(error.status) && (isRepeatable || error.status === 429);
-  if (passingCodes.has(error.code) || error.type === 'rate_limit') return true;
-  return isFailureWithin(error) && isRepeatable;
+  if (error.type === 'unknown') return passingStatuses.has(error.status);
+  return passingCodes.has(error.code) || error.type === 'rate_limit' || isFailureWithin(error);
 }

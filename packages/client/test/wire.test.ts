@@ -293,7 +293,7 @@ test.each([
   { status: 503, code: 'deadline_exceeded' },
   { status: 500, code: 'internal' },
   { status: 503, code: 'a_later_one' },
-  { status: 429, code: 'rate_limited', isRefusal: true },
+  { status: 429, code: 'rate_limited', type: 'rate_limit', isRefusal: true },
   { status: 429, code: 'a_later_one', type: 'rate_limit', isRefusal: true },
 ])(
   'what a DELETE after a $status $code does not find is deleted, but for a refusal',
