@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Client, type Principal, ServiceError } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
@@ -18,26 +19,8 @@ function accept(verdict: Verdict, now: number): Principal {
 
 /** Keeps the earlier principal object where nothing changed, because encoded principals are cached by object. */
 function keepPrincipal(verdict: Verdict, before: Verdict | undefined): Verdict {
-  if (!before || 'refusal' in before || 'refusal' in verdict || !isSame(before.principal, verdict.principal)) return verdict;
+  if (!before || 'refusal' in before || 'refusal' in verdict || !isDeepStrictEqual(before.principal, verdict.principal)) return verdict;
   return { principal: before.principal, endsAt: verdict.endsAt };
-}
-
-function isSame(a: Principal, b: Principal): boolean {
-  return (
-    a.credentialId === b.credentialId &&
-    a.organizationId === b.organizationId &&
-    a.environment === b.environment &&
-    a.userId === b.userId &&
-    a.admin === b.admin &&
-    a.role === b.role &&
-    a.agentId === b.agentId &&
-    a.tokenId === b.tokenId &&
-    a.tokenEndsAt === b.tokenEndsAt &&
-    a.tokenIssuedAt === b.tokenIssuedAt &&
-    a.tokenKid === b.tokenKid &&
-    a.scopes.length === b.scopes.length &&
-    a.scopes.every((scope, index) => scope === b.scopes[index])
-  );
 }
 
 /** Identity waits longer than this after a revocation before it answers (`revocationWaitMs`). */
