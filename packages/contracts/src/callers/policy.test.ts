@@ -38,8 +38,9 @@ test('a caller needs the scope, of several any one, and none without a principal
   expect(refusalOf(callers({ scope: 'agents:write' }), 'gateway', {})).toBe('insufficient_scope');
   expect(refusalOf(callers({ scope: ['agents:write', 'agents:read'] }), 'gateway', {})).toBeUndefined();
   expect(refusalOf(callers({ scope: ['agents:write', 'agents:chat'] }), 'gateway', {})).toBe('insufficient_scope');
-  expect(refusalOf(callers({ scope: [] }), 'gateway', { scopes: [] })).toBeUndefined();
-  for (const scope of ['agents:read', ['agents:read']]) expect(refusalOf(callers({ scope }), 'gateway')).toBe('insufficient_scope');
+  expect(refusalOf(callers({ scope: [] }), 'gateway', {})).toBe('insufficient_scope');
+  for (const scope of ['agents:read', ['agents:read']] as const)
+    expect(refusalOf(callers({ scope }), 'gateway')).toBe('insufficient_scope');
 });
 
 test('a caller with an agent token is let in only where the policy names such tokens', () => {

@@ -1,11 +1,11 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { type Caller, operatorService } from './principal.ts';
+import { type Caller, operatorService, type Scope } from './principal.ts';
 
 /** Who may call a method. Everything not named is refused. */
 export interface Policy {
   readonly services: readonly string[];
   /** Needed from the caller that a service acts for; of several any one. */
-  readonly scope?: string | readonly string[];
+  readonly scope?: Scope | readonly Scope[];
   readonly admin?: boolean;
   /** Also callers with an agent token, whose agent the method checks. */
   readonly agentTokens?: boolean;
@@ -31,7 +31,7 @@ export function enforce(policy: Policy, caller: Caller): void {
   if (policy.admin && !caller.principal?.admin) throw new ServiceError('admin_required');
 }
 
-function hasOneOf(scope: string | readonly string[], { principal }: Caller): boolean {
+function hasOneOf(scope: Scope | readonly Scope[], { principal }: Caller): boolean {
   if (typeof scope === 'string') return principal?.scopes.includes(scope) ?? false;
-  return scope.length === 0 || scope.some((each) => principal?.scopes.includes(each));
+  return scope.some((each) => principal?.scopes.includes(each));
 }
