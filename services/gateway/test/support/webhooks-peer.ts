@@ -1,9 +1,6 @@
-import { callers, type Implementation, ServiceError, services } from '@agent-service/contracts';
+import { callers, type Implementation, services } from '@agent-service/contracts';
 
 const at = '2026-01-31T10:00:00.000Z';
-
-/** The id of a webhook that does not exist. */
-export const unknownWebhook = 'whk_unknown';
 
 const endpoint = {
   id: 'whk_1',
@@ -35,11 +32,6 @@ const delivery = {
   redeliveryOf: '',
 };
 
-function known(endpointId: string): string {
-  if (endpointId === unknownWebhook) throw new ServiceError('not_found');
-  return endpointId;
-}
-
 /** The usual responses of the webhooks service for one webhook and one delivery. */
 export function usualWebhooks(): Implementation<'webhooks'> {
   const reads = { allow: callers({ scope: 'webhooks:read' }) };
@@ -60,7 +52,7 @@ export function usualWebhooks(): Implementation<'webhooks'> {
       handle: async ({ endpointId: id, url, events, description, active }) => ({
         endpoint: {
           ...endpoint,
-          id: known(id),
+          id,
           url: url ?? endpoint.url,
           events: events?.values ?? endpoint.events,
           description: description ?? endpoint.description,
@@ -68,41 +60,26 @@ export function usualWebhooks(): Implementation<'webhooks'> {
         },
       }),
     },
-    deleteEndpoint: {
-      ...writes,
-      handle: async ({ endpointId }) => {
-        known(endpointId);
-        return {};
-      },
-    },
+    deleteEndpoint: { ...writes, handle: async () => ({}) },
     rotateSecret: {
       ...writes,
       handle: async ({ endpointId: id, secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }) => ({
-        endpoint: { ...endpoint, id: known(id) },
+        endpoint: { ...endpoint, id },
         secret,
         previousSecretUntil: at,
       }),
     },
     testEndpoint: {
       ...writes,
-      handle: async ({ endpointId }) => {
-        known(endpointId);
-        return { delivery: { ...delivery, eventType: 'webhook.test' } };
-      },
+      handle: async () => ({ delivery: { ...delivery, eventType: 'webhook.test' } }),
     },
     listDeliveries: {
       ...reads,
-      handle: async ({ endpointId }) => {
-        known(endpointId);
-        return { deliveries: [delivery], page };
-      },
+      handle: async () => ({ deliveries: [delivery], page }),
     },
     redeliver: {
       ...writes,
-      handle: async ({ endpointId, deliveryId }) => {
-        known(endpointId);
-        return { delivery: { ...delivery, redeliveryOf: deliveryId } };
-      },
+      handle: async ({ deliveryId }) => ({ delivery: { ...delivery, redeliveryOf: deliveryId } }),
     },
     receiveEvents: inside,
     beginDelivery: inside,
