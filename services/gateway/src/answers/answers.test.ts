@@ -13,7 +13,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
   const reads: AnswerKey[] = [];
   const read = async (key: AnswerKey) => {
     reads.push(key);
-    return { message: answerMessage(key.answerId), attempt: 1 };
+    return { message: answerMessage(key.answerId) };
   };
   const now = () => 0;
   const waits = new WaiterRegistry({ now, read, lastGapAt: () => 0 });

@@ -14,7 +14,7 @@ function room() {
     lastGapAt: () => clock.gapAt,
     read: async ({ answerId }) => {
       reads.push(answerId);
-      const state = states.get(answerId) ?? { message: pending(answerId), attempt: 0 };
+      const state = states.get(answerId) ?? { message: pending(answerId) };
       if (state instanceof Error) throw state;
       return state;
     },
@@ -73,7 +73,7 @@ describe('the waiter registry', () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_new'), waiter);
-    states.set('msg_old', { message: answerMessage('msg_old'), attempt: 1 });
+    states.set('msg_old', { message: answerMessage('msg_old') });
     wait.accepted('msg_old', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: true });
     waits.deliver([ended('msg_new')]);
     expect(received).toEqual([]);
@@ -88,7 +88,7 @@ test('a wait that is closed before its message is accepted, or while its answer 
   const wait = waits.open(keyOf('msg_new'), early.waiter);
   wait.close();
   wait.accepted('msg_old', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
-  states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
+  states.set('msg_1', { message: answerMessage('msg_1') });
   const other = waits.open(keyOf('msg_1'), reading.waiter);
   other.accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: true });
   other.close();
@@ -101,7 +101,7 @@ describe('a lost reply', () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
-    states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
+    states.set('msg_1', { message: answerMessage('msg_1') });
     await pass(800);
     expect([received, reads]).toEqual([[], []]);
     await pass(400);
@@ -115,7 +115,7 @@ describe('a lost reply', () => {
     states.set('msg_1', new Error('away'));
     await pass(5_200);
     expect([received, reads.length]).toEqual([[], 5]);
-    states.set('msg_1', { message: answerMessage('msg_1', { status: 'cancelled' }), attempt: 1 });
+    states.set('msg_1', { message: answerMessage('msg_1', { status: 'cancelled' }) });
     await pass(1_200);
     expect(received).toEqual(['ended']);
   });
@@ -152,7 +152,7 @@ test('a deleted answer ends its wait', async () => {
   const { waits, states, pass } = room();
   const { received, waiter } = listener();
   waits.open(keyOf('msg_1'), waiter).accepted('msg_1', { dueAtMs: Number.POSITIVE_INFINITY, mayHaveEnded: false });
-  states.set('msg_1', { message: null, attempt: 0 });
+  states.set('msg_1', { message: null });
   await pass(1_200);
   expect([received, waits.size]).toEqual([['deleted'], 0]);
 });

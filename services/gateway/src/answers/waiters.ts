@@ -24,7 +24,6 @@ export interface Waiter {
 /** The state of an answer; no message if it was deleted. */
 export interface AnswerState {
   readonly message: AnswerMessage | null;
-  readonly attempt: number;
 }
 
 interface AcceptedWait {
