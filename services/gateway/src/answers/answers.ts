@@ -44,7 +44,7 @@ export interface Answers {
   accept(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
   /** Waits for the acceptance; the stream writes the answer. */
   stream(newMessage: NewMessage, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
-  /** Waits until an answer of the caller's tenant has ended or was deleted, or the time is over, which is at most `maxWaitSeconds`. */
+  /** Waits until an answer of the caller's tenant has ended or was deleted, or these seconds are over. */
   waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
   /** The longest wait for an answer. */
   readonly maxWaitSeconds: number;
@@ -167,13 +167,10 @@ function createEndWaiter(disconnected: AbortSignal): { readonly waiter: Waiter; 
 const createWait =
   ({ waits, now }: Pick<AnswersDeps, 'waits' | 'now'>): Answers['waitUntilEnded'] =>
   async (answerId, call, seconds, disconnected) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    disconnected.addEventListener('abort', () => resolve(), { once: true });
-    if (disconnected.aborted) resolve();
-    const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
+    const { waiter, ended } = createEndWaiter(disconnected);
     const wait = waits.open(keyOf(requirePrincipal(call), answerId), waiter);
     wait.accepted(answerId, { dueAtMs: now() + seconds * 1_000, mayHaveEnded: true });
-    await promise;
+    await ended;
     wait.close();
   };
 
