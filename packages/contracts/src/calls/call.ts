@@ -61,7 +61,7 @@ export class Call implements CallContext {
 }
 
 /** The tenant of a call, without its user and credential. */
-export function tenantOf(call: Pick<Call, 'principal'>): Tenant {
+export function tenantOf(call: Pick<CallContext, 'principal'>): Tenant {
   const { organizationId, environment } = requirePrincipal(call);
   return { organizationId, environment };
 }

@@ -3,9 +3,9 @@ import {
   type AnswerRecord,
   type CallContext,
   newId,
-  type Principal,
   requirePrincipal,
   ServiceError,
+  tenantOf,
 } from '@agent-service/contracts';
 import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import { traceHeaders } from '@agent-service/runtime';
@@ -91,7 +91,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
     waiter: Waiter,
     deadlineOf: (started: StartedAnswer) => number,
   ) {
-    const wait = waits.open(keyOf(requirePrincipal(call), item.answerId), waiter);
+    const wait = waits.open(keyOf(call, item.answerId), waiter);
     try {
       const started = await sendItem(item, call, disconnected);
       if (started.attached) call.onReplayed?.();
@@ -117,7 +117,7 @@ export function createAnswers(deps: AnswersDeps): Answers {
       const started = await sendItem(item, call, disconnected);
       if (!started.attached) return queuedMessage(newMessage, started);
       call.onReplayed?.();
-      const { message } = await read(keyOf(requirePrincipal(call), started.answerId));
+      const { message } = await read(keyOf(call, started.answerId));
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
@@ -142,13 +142,12 @@ export function createAnswers(deps: AnswersDeps): Answers {
 }
 
 function createStream({ readRecord, bufferedBytes, now }: AnswersDeps, call: CallContext, ids: StreamIds | undefined): AnswerStream {
-  const principal = requirePrincipal(call);
   return new AnswerStream({
     requestId: call.requestId,
     now,
-    readRecord: (answerId) => readRecord(keyOf(principal, answerId)),
+    readRecord: (answerId) => readRecord(keyOf(call, answerId)),
     bufferedBytes,
-    organizationId: principal.organizationId,
+    organizationId: requirePrincipal(call).organizationId,
     hasIds: ids !== undefined,
     resumeFrom: ids?.resumeFrom,
   });
@@ -168,7 +167,7 @@ const createWait =
   ({ waits, now }: Pick<AnswersDeps, 'waits' | 'now'>): Answers['waitUntilEnded'] =>
   async (answerId, call, seconds, disconnected) => {
     const { waiter, ended } = createEndWaiter(disconnected);
-    const wait = waits.open(keyOf(requirePrincipal(call), answerId), waiter);
+    const wait = waits.open(keyOf(call, answerId), waiter);
     wait.accepted(answerId, { dueAtMs: now() + seconds * 1_000, mayHaveEnded: true });
     await ended;
     wait.close();
@@ -189,7 +188,7 @@ function itemOf(newMessage: NewMessage, call: CallContext, replyChannel: string,
   };
 }
 
-const keyOf = ({ organizationId, environment }: Principal, answerId: string): AnswerKey => ({ organizationId, environment, answerId });
+const keyOf = (call: CallContext, answerId: string): AnswerKey => ({ ...tenantOf(call), answerId });
 
 function messageOf(end: End, { answerId: messageId, conversationId }: StartedAnswer): AnswerMessage {
   if ('message' in end) {

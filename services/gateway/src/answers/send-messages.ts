@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type CallContext, type Client, classifyCallFailure, isPublicErrorCode, ServiceError, withCall } from '@agent-service/contracts';
+import {
+  type CallContext,
+  type Client,
+  classifyCallFailure,
+  isPublicErrorCode,
+  ServiceError,
+  tenantOf,
+  withCall,
+} from '@agent-service/contracts';
 import { type Logger, processClock } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 
@@ -66,7 +74,7 @@ export function createMessageSender(agents: Agents, logger: Logger): (message: O
     classify: classifyCallFailure,
     sizeOf: ({ item: { message, contextJson } }) => message.length + contextJson.length,
     maxSize: maxCharacters,
-    tenants: { of: tenantOf, lanes: 'each' },
+    tenants: { of: ({ call }) => tenantOf(call), lanes: 'each' },
   });
   return async (message) => {
     const hasLeft = () => message.disconnected.aborted && !message.call.idempotency;
@@ -120,11 +128,6 @@ function abortedWithAll(messages: readonly OutgoingMessage[]): { readonly signal
     },
   };
 }
-
-const tenantOf = ({ item: { principal } }: OutgoingMessage) => ({
-  organizationId: principal?.organizationId ?? '',
-  environment: principal?.environment ?? '',
-});
 
 function toOutcome({ started, refusal }: Result): StartedAnswer | Error {
   if (started) return started;
