@@ -1,4 +1,4 @@
-import { newId } from '@agent-service/contracts';
+import { encodeIdTime, newId } from '@agent-service/contracts';
 import type { Pool } from 'pg';
 
 export interface Owner {
@@ -8,13 +8,8 @@ export interface Owner {
   userId: string;
 }
 
-const letters = '0123456789abcdefghjkmnpqrstvwxyz';
-
 /** A message's id of just this millisecond: those of one process never go back in time, and these do. */
-export function messageId(at: number): string {
-  const time = Array.from({ length: 10 }, (_, index) => letters[Math.floor(at / 32 ** (9 - index)) % 32]);
-  return `msg_${time.join('')}${newId('msg').slice(-16)}`;
-}
+export const messageId = (at: number): string => `msg_${encodeIdTime(at)}${newId('msg').slice(-16)}`;
 
 const iso = (at: number) => new Date(at).toISOString();
 const keyOf = ({ organizationId, environment }: Owner) => [organizationId, environment];

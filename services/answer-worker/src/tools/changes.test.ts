@@ -8,8 +8,7 @@ import {
   type ToolResult,
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import { until } from '@agent-service/local/host/waiting';
-import { countLockWaits, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { countLockWaits, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChanges } from './changes.ts';
@@ -115,7 +114,7 @@ test('a change that is cancelled before its commit is reported as undone', async
   const abort = new AbortController();
   const row = { ...input, rows: [{ key: { id: 2 }, values: { edits: 5 } }] };
   const making = changes.make(row, () => change(row, abort.signal)).catch((cause: unknown) => cause);
-  expect(await until(async () => (await countLockWaits(business.url)) > 0, 10_000, 5)).toBe(true);
+  await until('the change waits for the row', async () => (await countLockWaits(business.url)) > 0);
   abort.abort();
   expect(await making).toMatchObject({ kind: 'cancelled' });
   await holder.query('commit');
