@@ -1,4 +1,5 @@
 import { callDetached, isAway, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
+import { toStorable } from '@agent-service/contracts/text';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, batchFields, byKey, nameOf, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
@@ -104,7 +105,7 @@ const maxMessageLength = 2_000;
 
 function toReadable(failure: Failure | null): Failure {
   const code: PublicErrorCode = isPublicErrorCode(failure?.code) ? failure.code : 'internal';
-  const message = failure?.message ? failure.message.slice(0, maxMessageLength).toWellFormed().replaceAll('\0', '') : '';
+  const message = toStorable(failure?.message ?? '', maxMessageLength);
   return { code, message: message === '' ? publicErrorCodes[code].message : message };
 }
 

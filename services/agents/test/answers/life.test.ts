@@ -149,7 +149,11 @@ test('the next message of a conversation has the history, and is refused while t
   const done = { queries, record: { usage: null, resultJson: '', steps: [step] } };
   await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: 'No\0\ud800' }, done }]);
   expect(endedOf(next.message.id)[0]?.reply).toMatchObject({
-    message: { status: 'failed', creditsConsumed: 0, failure: { code: 'provider_error', message: 'No\ufffd No credits were charged.' } },
+    message: {
+      status: 'failed',
+      creditsConsumed: 0,
+      failure: { code: 'provider_error', message: 'No\ufffd\ufffd No credits were charged.' },
+    },
   });
   // The steps before the failure are kept.
   const stored = await rig.sql(`select queries, record from messages where id = '${next.message.id}' and role = 'assistant'`);
