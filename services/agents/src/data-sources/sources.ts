@@ -6,6 +6,7 @@ import {
   type DataSourceSettings,
   dropScopedRoles,
   openDataSources,
+  type RoleGate,
   resolveScope,
   suggestNames,
   toDataSourceSettings,
@@ -53,7 +54,7 @@ export interface DataSourcesDeps extends ServiceDeps {
 const poolSettings = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
 /** How long a caller who edits an agent waits for a database that does not answer. */
 const catalogTimeoutMs = 2_500;
-const catalogTimeout = () => new DataFailure('timeout', 'The data source did not list its tables in time.');
+export const catalogTimeout = () => new DataFailure('timeout', 'The data source did not list its tables in time.');
 const connectionSchema = z.object({
   url: z.string(),
   ca: z.string(),
@@ -131,6 +132,8 @@ export function dropRoles(
     },
   );
 }
+
+export const toRoleGate = ({ isActive, reason }: RoleGate) => ({ active: isActive, reason });
 
 /** A failure of a data source, as an error for the operator. */
 export function toOperatorError(cause: unknown): unknown {

@@ -1,12 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import {
-  type Catalog,
-  createDataSource,
-  type DataSource,
-  type DataSourceConnection,
-  nameInScope,
-  type RoleGate,
-} from '@agent-service/business-data';
+import { type Catalog, createDataSource, type DataSource, type DataSourceConnection, nameInScope } from '@agent-service/business-data';
 import {
   type Call,
   checkTenant,
@@ -19,7 +12,7 @@ import {
 } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { checkAttempt } from '../../shared/answer.ts';
-import { addressOf, type DataSourcesDeps, toOperatorError } from '../sources.ts';
+import { addressOf, type DataSourcesDeps, toOperatorError, toRoleGate } from '../sources.ts';
 import { type DataSourceRow, disconnectDataSource, findDataSource, saveDataSource, selectDataSources } from '../store/data-sources.ts';
 import { loadStepScope } from '../store/steps.ts';
 
@@ -258,8 +251,6 @@ function tlsOf(mode: string | null, ca: string): string {
   if (mode === null || mode === 'disable') return 'off';
   return mode === 'require' ? 'require' : 'verify';
 }
-
-const toRoleGate = ({ isActive, reason }: RoleGate) => ({ active: isActive, reason });
 
 /** As a data scope names them. */
 const tableNames = (catalog: Catalog): string[] => catalog.tables.map((table) => nameInScope(catalog, table)).sort();

@@ -11,7 +11,7 @@ import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/cont
 import { firstCharacters } from '@agent-service/contracts/strings';
 import { limitOf } from '@agent-service/store';
 import { withTimeout } from '@agent-service/work';
-import type { DataSourcesDeps } from '../sources.ts';
+import { catalogTimeout, type DataSourcesDeps, toRoleGate } from '../sources.ts';
 import { findDataSource } from '../store/data-sources.ts';
 
 /** Less than the caller waits. */
@@ -52,13 +52,8 @@ export const describeDataSource = ({ store, sources, cursors, logger }: DataSour
 });
 
 async function readTables(source: DataSource) {
-  const read = async () => ({ catalog: await source.catalog(), roleGate: await source.roleGate() });
-  const { catalog, roleGate } = await withTimeout(
-    read(),
-    surveyTimeoutMs,
-    () => new DataFailure('timeout', 'The data source did not list its tables in time.'),
-  );
-  return { catalog, roleGate: { active: roleGate.isActive, reason: roleGate.reason } };
+  const read = async () => ({ catalog: await source.catalog(), roleGate: toRoleGate(await source.roleGate()) });
+  return await withTimeout(read(), surveyTimeoutMs, catalogTimeout);
 }
 
 /** Rethrows errors that are not failures of the data source. */
