@@ -17,14 +17,6 @@ test.each([
   expect(findJsonFault(text)).toMatch(message);
 });
 
-test('every text is judged as the parser judges it: valid JSON has no fault before its end', () => {
-  fc.assert(
-    fc.property(fc.json(), fc.nat(), (json, cut) => {
-      // A further value after valid JSON is the first fault.
-      expect(findJsonFault(`${json} 1`)).toContain('nothing more');
-      const part = json.slice(0, cut % (json.length + 1));
-      const message = findJsonFault(part);
-      expect(message).toMatch(/^The body is not valid JSON: /);
-    }),
-  );
+test('a further value behind valid JSON is the fault', () => {
+  fc.assert(fc.property(fc.json(), (json) => expect(findJsonFault(`${json} 1`)).toContain('nothing more')));
 });
