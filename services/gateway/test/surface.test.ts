@@ -202,7 +202,8 @@ describe('the reference page', () => {
     expect(linked).toHaveLength(3);
     for (const path of linked) {
       const file = await ask(gateway.url, path);
-      expect([path, file.status]).toEqual([path, 200]);
+      const filePolicy = file.headers.get('content-security-policy');
+      expect([path, file.status, filePolicy]).toEqual([path, 200, "default-src 'none';frame-ancestors 'none'"]);
     }
   });
 });

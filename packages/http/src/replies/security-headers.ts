@@ -30,15 +30,3 @@ function headersOf({ directives, isPage }: { readonly directives: Directives; re
 
 /** For replies that no browser should ever render. */
 export const apiHeaders = headersOf({ directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, isPage: false });
-
-/** For the reference page: everything from here, nothing inline. */
-export const pageHeaders = securityHeaders({
-  defaultSrc: ["'none'"],
-  scriptSrc: ["'self'"],
-  styleSrc: ["'self'"],
-  imgSrc: ["'self'", 'data:'],
-  connectSrc: ["'self'"],
-  baseUri: ["'none'"],
-  formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-});

@@ -5,7 +5,6 @@ import { ServiceError } from '@agent-service/contracts';
 import type { Page } from '@agent-service/http/app';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
-import { pageHeaders } from '@agent-service/http/replies/security-headers';
 import type { Health } from '@agent-service/runtime';
 import type { Route } from '../routing/route.ts';
 import { parseEntityTags } from '../schemas/conditions.ts';
@@ -13,7 +12,7 @@ import { createOpenApi } from './document.ts';
 import { readRenderer, referencePage, startScript } from './reference-page.ts';
 
 const scriptType = 'text/javascript; charset=utf-8';
-const fileParts = { security: pageHeaders, cacheControl: 'public, max-age=3600' };
+const fileParts = { cacheControl: 'public, max-age=3600' };
 
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f62fe"/><path d="M9 12h14M9 16h14M9 20h8" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>';
