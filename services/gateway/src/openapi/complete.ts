@@ -40,7 +40,6 @@ interface Response {
 interface Operation extends Omit<SampledOperation, 'body' | 'method' | 'path'> {
   readonly requestBody?: { readonly content: Record<string, Media> };
   readonly responses: Record<string, Response>;
-  readonly security?: readonly unknown[];
 }
 
 /** The part of a document that is completed. Every object in it belongs to the document alone. */

@@ -67,7 +67,7 @@ const headersByName = {
   'Retry-After': 'RetryAfter',
 } as const satisfies Record<HeaderName, keyof typeof sharedHeaders>;
 
-export const namedHeaders = (names: readonly HeaderName[] = []) =>
+export const namedHeaders = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, reference(headersByName[name])]));
 
 /** Headers of an error of this status beyond the common ones. */

@@ -68,7 +68,7 @@ function typescript(operation: SampledOperation): string {
     [
       `import { ${imports} } from '@agent-service/client';`,
       '',
-      'const { AGENT_SERVICE_URL: baseUrl = "", AGENT_SERVICE_KEY: key = "" } = process.env;'.replaceAll('"', "'"),
+      "const { AGENT_SERVICE_URL: baseUrl = '', AGENT_SERVICE_KEY: key = '' } = process.env;",
       'const client = createClient({ baseUrl, auth: apiKey(key) });',
       ...lines,
     ].join('\n');

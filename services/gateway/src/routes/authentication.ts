@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { basicCredentials } from '../auth/authorization-header.ts';
 import { type RawRequest, reply, route } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
+import { keyParams } from '../schemas/credential.ts';
 
 const grantType = 'client_credentials';
 
@@ -190,7 +191,7 @@ export const revokeKey = route({
   auth: 'token',
   admin: true,
   cost: 'write',
-  params: z.strictObject({ key_id: z.string().meta({ example: 'key_01jz0000000000000000000000' }) }),
+  params: keyParams,
   async handler({ params: { key_id } }, { identity }) {
     await identity.revokeKey({ keyId: key_id });
     return undefined;
