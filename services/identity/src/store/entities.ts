@@ -1,4 +1,4 @@
-import { defineEntity, environment, type InferEntity, migratedIndex, p, timestamp } from '@agent-service/store/entities';
+import { defineEntity, environment, type InferEntity, migratedIndex, p, texts, timestamp } from '@agent-service/store/entities';
 
 const count = () => p.bigint('number');
 
@@ -81,7 +81,7 @@ export const ApiKey = defineEntity({
     name: p.text().default(''),
     hash: p.text().unique('api_keys_hash_key'),
     hint: p.text(),
-    scopes: p.array<string>(),
+    scopes: texts(),
     admin: p.boolean(),
     tokenTtlSeconds: p.integer().nullable(),
     createdAt: timestamp(),
@@ -115,7 +115,7 @@ export const OauthClient = defineEntity({
     previousSecretUntil: timestamp().nullable(),
     /** Tokens issued before are refused. */
     tokensSince: timestamp().nullable(),
-    scopes: p.array<string>(),
+    scopes: texts(),
     createdAt: timestamp(),
     revokedAt: timestamp().nullable(),
   },

@@ -1,4 +1,4 @@
-import { defineEntity, environment, type InferEntity, migratedIndex, p, timestamp } from '@agent-service/store/entities';
+import { defineEntity, environment, type InferEntity, migratedIndex, p, texts, timestamp } from '@agent-service/store/entities';
 
 /** The environment of these tables has no check: only that of `endpoints` has one. */
 const looseTenant = { organizationId: p.text().primary(), environment: p.text().primary() };
@@ -24,7 +24,7 @@ export const Webhook = defineEntity({
     environment: environment().primary(),
     id: p.text().primary(),
     url: p.text(),
-    events: p.array<string>(),
+    events: texts(),
     description: p.text(),
     active: p.boolean(),
     secret: p.text(),

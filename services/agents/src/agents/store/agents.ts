@@ -11,6 +11,7 @@ import {
   migratedIndex,
   p,
   type RequiredEntityData,
+  texts,
   timestamp,
 } from '@agent-service/store/entities';
 import { z } from 'zod';
@@ -29,7 +30,7 @@ function kindOf({ name, input }: Pick<FieldEntry, 'name' | 'input'>) {
   if (name === 'model') return p.enum([...tiers]);
   if (input instanceof z.ZodString || input instanceof z.ZodEnum) return p.text();
   if (input instanceof z.ZodBoolean) return p.boolean();
-  if (input instanceof z.ZodArray && input.element instanceof z.ZodString) return p.array<string>();
+  if (input instanceof z.ZodArray && input.element instanceof z.ZodString) return texts();
   if (input instanceof z.ZodNumber && input.format === 'int32') return p.integer();
   if (input instanceof z.ZodNumber && input.format === null) return p.double();
   throw new Error(
@@ -41,7 +42,7 @@ interface Columns {
   text: ReturnType<typeof p.text>;
   boolean: ReturnType<typeof p.boolean>;
   number: ReturnType<typeof p.integer>;
-  list: ReturnType<typeof p.array<string>>;
+  list: ReturnType<typeof texts>;
 }
 type ColumnOf<Value> = Value extends boolean
   ? Columns['boolean']

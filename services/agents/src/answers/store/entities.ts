@@ -1,4 +1,4 @@
-import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-service/store/entities';
+import { defineEntity, environment, migratedIndex, p, texts, timestamp } from '@agent-service/store/entities';
 import { states } from '../../shared/answer.ts';
 
 const text = () => p.text().default('');
@@ -31,7 +31,7 @@ export const AnswerEntity = defineEntity({
     traceparent: text(),
     idempotencyScope: text(),
     stream: p.boolean().default(false),
-    replyChannels: p.array<string>().default([]),
+    replyChannels: texts().default([]),
     acceptedAt: timestamp(),
     deadline: timestamp(),
     dispatches: number(),

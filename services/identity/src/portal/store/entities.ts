@@ -1,4 +1,4 @@
-import { defineEntity, migratedIndex, p, timestamp } from '@agent-service/store/entities';
+import { defineEntity, migratedIndex, p, texts, timestamp } from '@agent-service/store/entities';
 
 const role = () => p.enum(['admin', 'member'] as const);
 
@@ -91,7 +91,7 @@ const TwoFactor = defineEntity({
     secret: p.text(),
     confirmedAt: timestamp().nullable(),
     lastStep: p.bigint('number').defaultRaw('0'),
-    recoveryHashes: p.array<string>().defaultRaw("'{}'"),
+    recoveryHashes: texts().defaultRaw("'{}'"),
   },
 });
 
