@@ -8,7 +8,7 @@ import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { environment, ownBuild, repositoryRoot } from '../host/environment.ts';
 import { provisionGivenDatabase, refuseOtherSystem, runtimeRoleName } from '../system/provision.ts';
-import { settingName } from '../system/secrets.ts';
+import { databasePasswordName, settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
 
 const optionalUrl = databaseUrl().optional();
@@ -25,7 +25,7 @@ const settings = z.object({
     ]),
   ),
   ...Object.fromEntries(
-    [...databaseOwners, ...runtimeRoles.map(runtimeRoleName)].map((role) => [passwordName(role), setting.text().optional()]),
+    [...databaseOwners, ...runtimeRoles.map(runtimeRoleName)].map((role) => [databasePasswordName(role), setting.text().optional()]),
   ),
 });
 
@@ -47,7 +47,7 @@ await runTask('migrate', async (env) => {
 
 async function provision(adminUrl: string, isNew: boolean, config: Config): Promise<MigrationUrls> {
   await waitForDatabase(adminUrl);
-  const password = (role: string) => requireSetting(config, passwordName(role));
+  const password = (role: string) => requireSetting(config, databasePasswordName(role));
   const options = { services: databaseOwners, runtimeRoles, password };
   if (isNew) await refuseOtherSystem(adminUrl, options);
   return await provisionGivenDatabase(adminUrl, options);
@@ -61,10 +61,6 @@ async function readUrls(config: Config): Promise<MigrationUrls> {
   const ownerUrls = Object.fromEntries(owners.flatMap(([service, url]) => (url === undefined ? [] : [[service, url]])));
   await Promise.all(Object.entries({ ...urls, ...ownerUrls }).map(([, url]) => waitForDatabase(url)));
   return { urls, ownerUrls };
-}
-
-function passwordName(role: string): string {
-  return `DATABASE_PASSWORD_${settingName(role)}`;
 }
 
 function requireSetting(config: Config, name: string): string {

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { clientSettings } from '@agent-service/contracts/calls/settings';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { OperatorFault } from '@agent-service/runtime/failures';
@@ -11,6 +10,7 @@ import { untilSucceeded } from '../host/waiting.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { answersOk } from '../processes/spec.ts';
 import { catalogue } from '../system/catalogue.ts';
+import { serviceKeysFor } from '../system/environment.ts';
 
 const names = catalogue.map(({ name }) => name) as [string, ...string[]];
 
@@ -40,7 +40,7 @@ await runTask('prepare', async (env) => {
   const { SERVICE, SERVICE_SECRET, KEYS_FILE, DATABASE_URL, TURN_SECONDS, READY_URL } = readConfig(settings, env);
   const entry = catalogue.find(({ name }) => name === SERVICE);
   if (!entry) throw new OperatorFault(`There is no service ${SERVICE}.`);
-  const keys = serviceKeysOf(SERVICE_SECRET, entry.name, entry.needs, entry.kind === 'grpc');
+  const keys = serviceKeysFor(entry, SERVICE_SECRET);
   writeFileAtomically(KEYS_FILE, `SERVICE_KEYS='${keys}'\n`);
   if (TURN_SECONDS > 0 && READY_URL !== undefined && (await answersOk(READY_URL))) {
     process.stdout.write(`Others of ${entry.name} are ready: this replica starts in ${TURN_SECONDS} s.\n`);

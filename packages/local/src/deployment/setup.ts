@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
 import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { writeFileAtomically } from '../host/files.ts';
 import { type CatalogueEntry, catalogue } from '../system/catalogue.ts';
+import { serviceKeysFor } from '../system/environment.ts';
 import { provisionGivenDatabase, refuseOtherSystem, runtimeRoleName } from '../system/provision.ts';
-import { hasSecrets, loadSecrets, type Secrets, settingName } from '../system/secrets.ts';
+import { hasSecrets, loadSecrets, operatorSecretsOf, type Secrets, settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
 
 const settings = z.object({
@@ -49,10 +49,9 @@ await runTask('setup', async (env) => {
 });
 
 function settingsOf(entry: CatalogueEntry, { settings }: Secrets, databaseUrl: string | undefined): Record<string, string | undefined> {
-  const operatorSecrets = settings.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean);
   return {
     DATABASE_URL: databaseUrl,
-    SERVICE_KEYS: serviceKeysOf(operatorSecrets, entry.name, entry.needs, entry.kind === 'grpc'),
+    SERVICE_KEYS: serviceKeysFor(entry, operatorSecretsOf(settings)),
     ...Object.fromEntries(entry.secrets.map((name) => [name, settings[name]])),
   };
 }

@@ -1,7 +1,7 @@
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import type { CatalogueEntry } from './catalogue.ts';
 import { type Instance, targetOf } from './plan.ts';
-import { type Secrets, secretNames, settingName } from './secrets.ts';
+import { operatorSecretsOf, type Secrets, secretNames, settingName } from './secrets.ts';
 
 interface ChildEnvironmentOptions {
   readonly instance: Instance;
@@ -52,15 +52,14 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     ...localNetworks(options),
     ...(entry.callsGateway ? { GATEWAY_URL: gatewayUrls(options.instances) } : {}),
     ...Object.fromEntries(entry.secrets.map((name) => [name, secrets.settings[name]])),
-    SERVICE_KEYS: serviceKeysOf(
-      secrets.settings.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean),
-      entry.name,
-      entry.needs,
-      entry.kind === 'grpc',
-    ),
+    SERVICE_KEYS: serviceKeysFor(entry, operatorSecretsOf(secrets.settings)),
     ...Object.fromEntries(entry.needs.map((service) => [`${settingName(service)}_ADDRESS`, targetOf(service, options.instances)])),
   };
 }
+
+/** The keys of a process. */
+export const serviceKeysFor = ({ name, needs, kind }: CatalogueEntry, secrets: readonly string[]): string =>
+  serviceKeysOf(secrets, name, needs, kind === 'grpc');
 
 const networksSetting = 'DATA_SOURCE_ALLOWED_NETWORKS';
 const thisMachine = /^(localhost|127(\.\d{1,3}){3}|::1)$/;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientSettings } from '@agent-service/contracts/calls/settings';
-import { readConfig } from '@agent-service/runtime/config';
+import { readConfig, setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
 import { readJson, readJsonIfWhole, writeJson } from '../host/files.ts';
 
@@ -45,6 +45,9 @@ export function checkServiceSecret(settings: Readonly<Record<string, string | un
   readConfig(serviceSecret, settings);
 }
 
+/** The first signs, all are accepted. */
+export const operatorSecretsOf = (settings: { readonly SERVICE_SECRET: string }): string[] => setting.list().parse(settings.SERVICE_SECRET);
+
 /** The secrets of this DATA_DIR: each is made when it is first needed, and stored. A secret in the environment takes precedence and is not stored. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = fileOf(dataDir);
@@ -74,8 +77,8 @@ function allMakers(services: readonly string[]): Record<string, () => string> {
   return { ...makers, ...Object.fromEntries(passwords.map((name) => [name, randomText])) };
 }
 
-function databasePasswordName(service: string): string {
-  return `DATABASE_PASSWORD_${settingName(service)}`;
+export function databasePasswordName(role: string): string {
+  return `DATABASE_PASSWORD_${settingName(role)}`;
 }
 
 /** A service's name as it stands in the names of settings. */

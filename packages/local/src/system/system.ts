@@ -9,7 +9,7 @@ import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts
 import { checkSettings } from './check-settings.ts';
 import { enabledEntries, endpointsOf, type Instance, planInstances } from './plan.ts';
 import { runtimeRoleName } from './provision.ts';
-import { loadSecrets, type SecretName } from './secrets.ts';
+import { loadSecrets, operatorSecretsOf, type SecretName } from './secrets.ts';
 import { bringUpDatabase, bringUpRedis } from './servers.ts';
 import { startServices } from './services.ts';
 import type { LocalSettings } from './settings.ts';
@@ -156,8 +156,7 @@ function listenFaultText(fault: string, setting: string, number: number, host: s
 export function clientOf<Name extends ServiceName>(system: CallableSystem, service: Name, as: string): Client<Name> {
   const address = system.endpoints[service];
   if (!address) throw new Error(`the system runs without ${service}`);
-  const secrets = system.secrets.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean);
-  return createClient(service, { address, as, config: { ...system.grpc, SERVICE_SECRET: secrets } });
+  return createClient(service, { address, as, config: { ...system.grpc, SERVICE_SECRET: operatorSecretsOf(system.secrets) } });
 }
 
 /** A system whose services can be called; of one that runs on several machines, with the settings of its gRPC. */
