@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { checkId, newId, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { runChange, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
-import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
 import { addUser } from '../../rpc/users.ts';
 import { lockActiveUser, lockOrganization, lockSignInOf } from '../../store/users.ts';
@@ -22,15 +20,14 @@ import { checkPassword, requirePerson } from './passwords.ts';
 import {
   actorOf,
   lockAdministrator,
+  makeToken,
+  openedSession,
   openSession,
   portal,
   replacePassword,
   requireAdministrator,
-  requireSession,
-  toPortalSession,
 } from './session.ts';
 
-const tokenCharacters = 43;
 const maxInvitations = 200;
 const invitationSeconds = 72 * 3_600;
 const resetSeconds = 3_600;
@@ -50,7 +47,7 @@ export const createInvitation = (deps: IdentityDeps): RpcOf<'identity', 'createI
     const { store, keyedHash, auditRelay } = deps;
     const session = await requireAdministrator(deps, sessionToken);
     const { organizationId } = session;
-    const token = makeRandomText(tokenCharacters, randomBytes);
+    const token = makeToken();
     const facts = {
       id: newId('inv'),
       organizationId,
@@ -145,7 +142,7 @@ export const acceptInvitation = (deps: IdentityDeps): RpcOf<'identity', 'acceptI
     );
     auditRelay.nudge();
     events.nudge();
-    return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+    return await openedSession(deps, sessionToken);
   },
 });
 
@@ -160,7 +157,7 @@ export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'crea
       throw new ServiceError('invalid_request', { message: 'Change your own password in your settings, which ask for the present one.' });
     const user = await requirePerson(deps, session?.organizationId ?? checkId(named, 'organization_id'), checkId(userId, 'user_id'));
     if (user.email === '') throw new ServiceError('invalid_request', { message: 'The user has no e-mail address to sign in with.' });
-    const token = makeRandomText(tokenCharacters, randomBytes);
+    const token = makeToken();
     const expiresAt = await runChange(deps.store, call, user, async ({ sql }) => {
       // A change of one of the two users waits for this link, and removes it.
       if (session) await lockAdministrator(sql, session);

@@ -1,15 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
-import { makeRandomText } from '../../domain/secrets.ts';
 import { lockSignInOf } from '../../store/users.ts';
 import { addChoice, findChoice, takeChoice } from '../store/organization-choices.ts';
 import { findProviderUsers, linkProviderAccount, type ProviderAccount } from '../store/passwords.ts';
 import { claimOnce } from '../store/sign-in-limits.ts';
-import { openSession, type PortalClient, portal, requireSession, toPortalSession } from './session.ts';
-
-const tokenCharacters = 43;
+import { makeToken, openedSession, openSession, type PortalClient, portal } from './session.ts';
 
 interface Opening {
   readonly client: PortalClient | null;
@@ -31,7 +27,7 @@ export const signInWithProvider = (deps: IdentityDeps): RpcOf<'identity', 'signI
       throw new ServiceError('invalid_token', { message: 'This token of the provider was used before.' });
     const users = await findProviderUsers(store.sql, account);
     if (organizationId === '' && users.length > 1) {
-      const choiceToken = makeRandomText(tokenCharacters, randomBytes);
+      const choiceToken = makeToken();
       await addChoice(store.sql, keyedHash(choiceToken), account);
       return { choiceToken };
     }
@@ -105,5 +101,5 @@ async function open(
     { mayRepeat: true },
   );
   deps.auditRelay.nudge();
-  return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+  return await openedSession(deps, sessionToken);
 }

@@ -21,6 +21,9 @@ import { deleteUnconfirmedSecret } from '../store/two-factors.ts';
 export const portal = services('portal');
 
 const tokenCharacters = 43;
+/** A new secret for a link or a cookie: 256 bits. */
+export const makeToken = (): string => makeRandomText(tokenCharacters, randomBytes);
+
 const maxUserAgentLength = 300;
 const maxAddressLength = 64;
 
@@ -72,6 +75,11 @@ export const toPortalSession = (session: SessionRow) => ({
   expiresAt: session.expiresAt,
 });
 
+/** The reply to a user who has just signed in. */
+export const openedSession = async (deps: IdentityDeps, sessionToken: string) => ({
+  opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) },
+});
+
 export interface PortalClient {
   readonly address: string;
   readonly countedAddress: string;
@@ -96,7 +104,7 @@ export async function openSession(
   const { organizationId, userId } = user;
   // Sessions of one user are opened one after the other, so that each counts those before it.
   await lockSignInOf(sql, organizationId, userId);
-  const token = makeRandomText(tokenCharacters, randomBytes);
+  const token = makeToken();
   const id = newId('ses');
   const address = (client?.address ?? '').slice(0, maxAddressLength);
   const userAgent = printable(client?.userAgent ?? '').slice(0, maxUserAgentLength);

@@ -12,7 +12,7 @@ import {
   secondsUntilAllowed,
   takeBackAttempt,
 } from '../store/sign-in-limits.ts';
-import { openSession, portal, requireSession, tooMany, toPortalSession } from './session.ts';
+import { openedSession, openSession, portal, tooMany } from './session.ts';
 import { countCode, takeCode } from './two-factor.ts';
 
 const maxEmailLength = 254;
@@ -59,7 +59,7 @@ export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
       { mayRepeat: true },
     );
     deps.auditRelay.nudge();
-    return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+    return await openedSession(deps, sessionToken);
   },
 });
 
