@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 export const environment: Readonly<NodeJS.ProcessEnv> = process.env;
 
 /** Keeps fetched binaries between runs and checkouts. */
-export function cacheFolder(env: Readonly<NodeJS.ProcessEnv> = environment): string {
-  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'agent-service');
+export function cacheFolder(): string {
+  return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'agent-service');
 }
 
 /** The folders in which commands are looked for: those of PATH and where package managers put servers. */
-export function commandFolders(env: Readonly<NodeJS.ProcessEnv> = environment): string[] {
-  const named = (env['PATH'] ?? '').split(delimiter).filter(Boolean);
+export function commandFolders(): string[] {
+  const named = (environment['PATH'] ?? '').split(delimiter).filter(Boolean);
   return [...new Set([...named, '/usr/local/bin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'])];
 }
 

@@ -60,19 +60,10 @@ export async function prepareRedis({
   };
 }
 
-/** Asks once if a Redis answers at this URL. */
-async function answersPing(url: string): Promise<boolean> {
-  return await pingRedis(url).then(
-    () => true,
-    () => false,
-  );
-}
-
 const pingLimitMs = 3000;
 
-/** Rejects with the reason when no Redis answers at this URL. */
-async function pingRedis(url: string): Promise<void> {
-  let reason: Error | undefined;
+/** Asks once if a Redis answers at this URL. */
+async function answersPing(url: string): Promise<boolean> {
   const client = new Redis(url, {
     lazyConnect: true,
     connectTimeout: pingLimitMs,
@@ -80,23 +71,23 @@ async function pingRedis(url: string): Promise<void> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // The promise rejects with a closed connection only; the reason arrives here.
-  client.on('error', (cause: Error) => {
-    reason = cause;
-  });
+  // Without a listener ioredis prints the error.
+  client.on('error', () => undefined);
   try {
     await withTimeout(
       client.connect().then(() => client.ping()),
       pingLimitMs,
       () => new Error(`no answer within ${pingLimitMs} ms`),
     );
-  } catch (cause) {
-    throw reason ?? cause;
+    return true;
+  } catch {
+    return false;
   } finally {
     client.disconnect();
   }
 }
 
+/** Each is also the name of its package. */
 const commands = ['redis-server', 'valkey-server'];
 const oldest = [6, 2] as const;
 
@@ -104,7 +95,7 @@ const oldest = [6, 2] as const;
 async function findRedis(): Promise<RedisBinary> {
   const binary = findInstalled();
   if (binary) return binary;
-  const unpacked = await debianRedis(works);
+  const unpacked = await debianRedis();
   if (unpacked) return unpacked;
   throw new OperatorFault(
     `No Redis was found on this machine. Install one (apt-get install redis-server, brew install redis, or valkey-server; version ${oldest.join('.')} or newer), or set REDIS_URL to one that runs elsewhere.`,
@@ -130,7 +121,7 @@ const run = promisify(execFile);
  * A Redis out of the Debian or Ubuntu packages, unpacked into the cache and not installed: no system service, no root.
  * Undefined where there is no apt or it cannot get them.
  */
-async function debianRedis(works: (binary: RedisBinary) => boolean): Promise<RedisBinary | undefined> {
+async function debianRedis(): Promise<RedisBinary | undefined> {
   const folder = join(cacheFolder(), `redis-${process.arch}`);
   const cached = binaryIn(folder);
   if (cached && works(cached)) return cached;
@@ -146,9 +137,7 @@ function onPath(command: string): boolean {
 }
 
 function binaryIn(folder: string): RedisBinary | undefined {
-  const path = ['redis-server', 'valkey-server']
-    .map((command) => join(folder, 'usr', 'bin', command))
-    .find((candidate) => existsSync(candidate));
+  const path = commands.map((command) => join(folder, 'usr', 'bin', command)).find((candidate) => existsSync(candidate));
   const libraries = globSync(['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'], { cwd: folder }).map((library) => join(folder, library));
   return path ? { path, env: { LD_LIBRARY_PATH: libraries.join(':') } } : undefined;
 }
@@ -170,8 +159,8 @@ async function unpackInto(folder: string): Promise<void> {
 }
 
 async function download(into: string): Promise<boolean> {
-  for (const server of ['redis-server', 'valkey-server']) {
-    const packages = await missingPackages(server);
+  for (const command of commands) {
+    const packages = await missingPackages(command);
     if (packages.length > 0 && (await succeeds('apt-get', ['download', '-q', ...packages], into))) return true;
   }
   return false;
