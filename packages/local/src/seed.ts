@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { allScopes, type Client, operatorService, ServiceError, withCall } from '@agent-service/contracts';
+import { allScopes, type Client, type Environment, operatorService, ServiceError, withCall } from '@agent-service/contracts';
 import { OperatorFault } from '@agent-service/runtime/failures';
 import { bringUpDemonstration } from './demonstration/database.ts';
 import { writeJson } from './host/files.ts';
@@ -64,7 +64,7 @@ async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
 const environments = ['live', 'test'] as const;
 
 /** Does the work as the gateway does it for an administrator of the organization. */
-function asAdministrator<T>(organizationId: string, environment: 'live' | 'test', userId: string, work: () => T): T {
+function asAdministrator<T>(organizationId: string, environment: Environment, userId: string, work: () => T): T {
   const principal = { organizationId, environment, userId, credentialId: '', scopes: allScopes, admin: true, role: 'admin' } as const;
   return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + callLimitMs }, work);
 }

@@ -4,12 +4,12 @@ import type { FairLimiter } from '@agent-service/contracts';
 import {
   formatParameters,
   formatPassword,
-  isSameText,
   type PasswordParameters,
   parametersFor,
   parseParameters,
   passwordTagBytes,
 } from './domain/passwords.ts';
+import { isSameText } from './domain/secrets.ts';
 
 interface StoredPassword {
   /** Null where the user has no password. */

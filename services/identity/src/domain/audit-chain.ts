@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 
 export interface AuditFacts {
   readonly id: string;
@@ -93,9 +93,4 @@ function mac(keys: AuditKeys, version: number, content: readonly unknown[]): str
       .update(JSON.stringify([version, ...content]))
       .digest('hex')
   );
-}
-
-export function isSameMac(expected: string, received: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(received)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The form in which API keys and client secrets are stored: useless without the service's own secret. */
 export interface KeyedHash {
@@ -11,6 +11,12 @@ export function createKeyedHash(keys: readonly string[]): KeyedHash {
   const hash = (key: string, secret: string) => createHmac('sha256', key).update(secret).digest('base64url');
   const [first = ''] = keys;
   return Object.assign((secret: string) => hash(first, secret), { accepted: (secret: string) => keys.map((key) => hash(key, secret)) });
+}
+
+/** Takes as long for a wrong text as for the right one. */
+export function isSameText(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -1,9 +1,11 @@
+import type { Environment } from '@agent-service/contracts/callers/principal';
+
 /** The claims of an access token. */
 export interface Claims {
   iss: string;
   sub: string;
   org: string;
-  env: 'live' | 'test';
+  env: Environment;
   key_id: string;
   scope: string;
   admin: boolean;

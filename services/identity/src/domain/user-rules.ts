@@ -1,7 +1,10 @@
-export type Role = 'admin' | 'member';
+import type { Role } from '@agent-service/contracts/callers/principal';
+
 export type UserStatus = 'active' | 'deactivated';
+/** The service user of an OAuth application cannot sign in. */
 export type UserKind = 'person' | 'service';
 
+/** The facts about a user that the rules depend on. */
 export interface UserState {
   readonly kind: UserKind;
   readonly role: Role;

@@ -1,7 +1,6 @@
-import { isScope, type Principal, type Scope, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import { isScope, type Principal, type Role, type Scope, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { isEmailAddress } from '@agent-service/contracts/text';
 import { grantCredentialScopes } from '../domain/grants.ts';
-import type { Role } from '../domain/user-rules.ts';
 
 // Input of operators is validated here, because it does not pass the gateway.
 export function checkScopes(scopes: readonly string[]): Scope[] {

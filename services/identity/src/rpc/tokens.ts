@@ -1,10 +1,21 @@
-import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, callers, checkId, operators, type RpcOf, requirePrincipal, ServiceError, services } from '@agent-service/contracts';
+import { randomUUID } from 'node:crypto';
+import {
+  type Call,
+  callers,
+  checkId,
+  type Environment,
+  operators,
+  type RpcOf,
+  requirePrincipal,
+  ServiceError,
+  services,
+} from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { serviceChain } from '../domain/audit-chain.ts';
 import { grantTokenScopes } from '../domain/grants.ts';
+import { isSameText } from '../domain/secrets.ts';
 import { isSessionId } from '../portal/store/sessions.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
@@ -31,8 +42,8 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
   async handle({ clientId, clientSecret, scope }, call) {
     const provenAt = processClock.now();
     const client = await applicationById(deps.store.sql, clientId);
-    const hashes = deps.keyedHash.accepted(clientSecret).map((hash) => Buffer.from(hash));
-    const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => timingSafeEqual(hash, Buffer.from(stored)));
+    const hashes = deps.keyedHash.accepted(clientSecret);
+    const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => isSameText(hash, stored));
     if (!client || client.revoked || !(isSecret(client.hash) || isSecret(client.previousHash))) throw new ServiceError('invalid_client');
     if (isSecret(client.hash))
       deps.formerHashes.record({ credentialId: client.id, former: client.hash, present: deps.keyedHash(clientSecret) });
@@ -85,7 +96,7 @@ function tooLong(maxSeconds: number): ServiceError {
 interface Bearer {
   readonly id: string;
   readonly organizationId: string;
-  readonly environment: 'live' | 'test';
+  readonly environment: Environment;
   readonly userId: string;
   readonly scopes: string[];
   readonly admin: boolean;

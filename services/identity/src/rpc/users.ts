@@ -5,6 +5,7 @@ import {
   newId,
   operatorService,
   type Principal,
+  type Role,
   type RpcOf,
   requirePrincipal,
   ServiceError,
@@ -21,7 +22,6 @@ import {
   endsReset,
   grantsAdmin,
   leavesNoAdmin,
-  type Role,
   revokesAdmin,
   type UserKind,
   type UserState,
@@ -45,8 +45,6 @@ import {
 import { changeAs } from './caller.ts';
 import { checkEmail, checkName, checkRole } from './input.ts';
 
-const maxLookUpsPerBatch = 100;
-const lookUpBatches = 2;
 export const createUser = (deps: IdentityDeps): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
@@ -70,6 +68,9 @@ function requireAdministrator({ caller }: Call): void {
   if (caller.service === operatorService || caller.principal?.admin) return;
   throw new ServiceError('admin_required', { message: 'Registering an administrator needs a token made from an administrator key.' });
 }
+
+const maxLookUpsPerBatch = 100;
+const lookUpBatches = 2;
 
 /** Concurrent look-ups share a statement, because most of the cost of a look-up is its round trip. */
 export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> => {

@@ -1,6 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { boundChangesJson, type Sql, type Store } from '@agent-service/store';
-import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, isSameMac, newestVersion } from '../domain/audit-chain.ts';
+import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, newestVersion } from '../domain/audit-chain.ts';
+import { isSameText } from '../domain/secrets.ts';
 
 /** An entry for the chain of its organization. */
 export interface AuditRecord extends AuditFacts {
@@ -101,7 +102,7 @@ async function isProven(sql: Sql, keys: AuditKeys, chain: Chain, end: ChainEnd, 
   const expected = headMac(keys, chain.version, { organizationId, ...end });
   // During a rolling update of AUDIT_KEYS another replica has the key, and the sender retries there.
   if (expected === undefined) throw new ServiceError('unavailable', { cause: new Error(`AUDIT_KEYS has no version ${chain.version}`) });
-  return isSameMac(expected, chain.mac);
+  return isSameText(expected, chain.mac);
 }
 
 const organizationAgeStatement = `select created_at < $2::timestamptz - interval '1 hour' as "isOld" from organizations where id = $1`;
@@ -168,15 +169,14 @@ const startKeysStatement = 'insert into audit_key_start default values';
  * Signs the ends of chains that were begun before there were keys. Runs once in the life of a database: afterwards, and where anything is
  * signed with a key, the signature of an unsigned chain was removed. One transaction, so that a crash leaves no chain between the two states.
  */
-export async function signOldChains({ transaction }: Pick<Store, 'transaction'>, keys: AuditKeys): Promise<number> {
-  return transaction(async ({ sql }) => {
+export async function signOldChains({ transaction }: Pick<Store, 'transaction'>, keys: AuditKeys): Promise<void> {
+  await transaction(async ({ sql }) => {
     // One replica decides, the others then find the record.
     await sql('lock table audit_unsigned_chains in share row exclusive mode');
     const [state] = await sql<{ started: boolean }>(haveKeysStartedStatement);
-    if (state?.started) return 0;
-    const signed = (await hasKeyedRows(sql)) ? 0 : await signUnsigned(sql, keys);
+    if (state?.started) return;
+    if (!(await hasKeyedRows(sql))) await signUnsigned(sql, keys);
     await sql(startKeysStatement);
-    return signed;
   });
 }
 
@@ -202,19 +202,17 @@ const signChainsStatement = `
 
 const forgetUnsignedStatement = 'delete from audit_unsigned_chains where organization_id = any($1)';
 
-async function signUnsigned(sql: Sql, keys: AuditKeys): Promise<number> {
+async function signUnsigned(sql: Sql, keys: AuditKeys): Promise<void> {
   const version = newestVersion(keys);
-  let signed = 0;
   while (true) {
     const chains = await sql<ChainRow>(lockUnsignedStatement);
-    if (chains.length === 0) return signed;
+    if (chains.length === 0) return;
     const ids = chains.map(({ organizationId }) => organizationId);
     const macs = chains.map(({ organizationId, length, head }) =>
       headMac(keys, version, { organizationId, sequence: Number(length), hash: head }),
     );
     await sql(signChainsStatement, [ids, macs, version]);
     await sql(forgetUnsignedStatement, [ids]);
-    signed += chains.length;
   }
 }
 

@@ -7,10 +7,10 @@ import {
   chainStart,
   entryHash,
   headMac,
-  isSameMac,
   newestVersion,
   unkeyedVersion,
 } from '../domain/audit-chain.ts';
+import { isSameText } from '../domain/secrets.ts';
 
 const pageSize = 200;
 
@@ -115,7 +115,7 @@ function entryFault(keys: AuditKeys, { organizationId, sequence, previous, versi
   const facts = { ...row, createdAt: isoTime(row.createdAt) };
   const expected = entryHash(keys, row.version, previous, { organizationId, sequence: sequence + 1 }, facts);
   if (expected === undefined) return `AUDIT_KEYS has no version ${row.version}`;
-  return isSameMac(expected, row.hash) ? '' : 'the entry does not match its hash';
+  return isSameText(expected, row.hash) ? '' : 'the entry does not match its hash';
 }
 
 const nextOrganizationStatement = `
@@ -184,7 +184,7 @@ export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: str
 function isHeadSigned(keys: AuditKeys, { organizationId, sequence, hash, version, brokenFrom, mac }: Omit<ChainRow, 'at'>): boolean {
   const head = { organizationId, sequence: Number(sequence), hash, brokenFrom: brokenFrom === null ? undefined : Number(brokenFrom) };
   const expected = version === null ? undefined : headMac(keys, version, head);
-  return expected !== undefined && mac !== null && isSameMac(expected, mac);
+  return expected !== undefined && mac !== null && isSameText(expected, mac);
 }
 
 const maxNewestHeads = 20;
@@ -230,7 +230,7 @@ export async function checkAnchors(sql: Sql, keys: AuditKeys, anchors: readonly 
     const stored = hashes.get(`${organizationId} ${sequence}`);
     const fault = (reason: string) => [{ organizationId, sequence, reason }];
     if (expected === undefined) return fault(`AUDIT_KEYS has no version ${keyVersion}`);
-    if (!isSameMac(expected, mac)) return fault('the anchor does not match its signature');
+    if (!isSameText(expected, mac)) return fault('the anchor does not match its signature');
     if (stored === undefined) return fault('the entry of the anchor is missing');
     return stored === hash ? [] : fault('the chain does not contain the anchor');
   });

@@ -1,11 +1,11 @@
-import { cutToRole, type Role, type Tenant } from '@agent-service/contracts';
+import { cutToRole, type Environment, type Role, type Tenant } from '@agent-service/contracts';
 import type { SealedField, Sql } from '@agent-service/store';
 
 /** A key or an OAuth application, with the scopes and the administrator flag that its user's role allows. */
 export interface Credential {
   id: string;
   organizationId: string;
-  environment: 'live' | 'test';
+  environment: Environment;
   userId: string;
   /** Empty for an application with a service user of its own. */
   role: Role | '';
@@ -71,7 +71,7 @@ export type CredentialTable = 'api_keys' | 'oauth_clients';
 
 interface RevokedCredential {
   readonly organizationId: string;
-  readonly environment: 'live' | 'test';
+  readonly environment: Environment;
   readonly userId: string;
   readonly revokedForMs: number;
   /** False if it was revoked before. */
