@@ -10,7 +10,6 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router';
-import { environments } from './api/client.ts';
 import { ApiError } from './api/errors.ts';
 import { queryClient } from './api/query-client.ts';
 import { sessionQuery } from './api/session.ts';
@@ -93,8 +92,7 @@ const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/$environment',
   beforeLoad: async ({ params, location }) => {
-    if (!environments.includes(environmentOf(params.environment)) || environmentOf(params.environment) !== params.environment)
-      throw redirect({ to: '/$environment', params: { environment: 'live' } });
+    if (environmentOf(params.environment) !== params.environment) throw redirect({ to: '/$environment', params: { environment: 'live' } });
     const session = await queryClient.ensureQueryData(sessionQuery);
     if (!session) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
   },

@@ -16,7 +16,7 @@ export const formatDay = (iso: string): string => (dateOnly.test(iso) ? utcDay :
 /** A word of the API, as it stands in a badge. */
 export const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`;
+export const plural = (count: number, one: string): string => `${formatNumber(count)} ${one}${count === 1 ? '' : 's'}`;
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],

@@ -61,7 +61,7 @@ export function UseTheApi({ agent }: { agent: Agent }) {
         </nav>
       </div>
       <CodeBlock
-        code={address === undefined ? '' : codeIn(language, { address, environment, agent })}
+        code={address === undefined ? '' : codeIn(language, { address, agent })}
         label={`Send a message with ${languages.find(({ id }) => id === language)?.label ?? language}`}
       />
       <p className="muted small">
@@ -73,7 +73,6 @@ export function UseTheApi({ agent }: { agent: Agent }) {
 
 interface Target {
   address: string;
-  environment: string;
   agent: Agent;
 }
 

@@ -7,7 +7,6 @@ import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 
 interface AnswerStep {
   name: string;
-  detail: string;
   rows: number;
   error: string | null;
 }

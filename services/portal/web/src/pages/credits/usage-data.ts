@@ -42,11 +42,11 @@ export async function readPeriods(environment: Environment, grouping: Grouping, 
   return { data, meta: { ...meta, next_cursor: null } };
 }
 
-export const usageQuery = (environment: Environment, grouping: Grouping, range: UsageRange) =>
+export const dayUsageQuery = (environment: Environment, range: UsageRange) =>
   queryOptions({
-    queryKey: [environment, 'credits', 'usage', grouping, range],
-    queryFn: () => readUsage(environment, grouping, range),
-    placeholderData: keepSameList([environment, 'credits', 'usage', grouping]),
+    queryKey: [environment, 'credits', 'usage', 'day', range],
+    queryFn: () => readUsage(environment, 'day', range),
+    placeholderData: keepSameList([environment, 'credits', 'usage', 'day']),
   });
 
 export const balanceQuery = (environment: Environment) =>

@@ -11,7 +11,7 @@ import { Figure } from '../../ui/figure.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { Page, Section } from '../../ui/page.tsx';
 import { Bars } from '../../ui/rich/bars.tsx';
-import { balanceQuery, hasUsageQuery, summaryQuery, usageQuery, useLastDays } from '../credits/usage-data.ts';
+import { balanceQuery, dayUsageQuery, hasUsageQuery, summaryQuery, useLastDays } from '../credits/usage-data.ts';
 import { dayLabel, fillDays } from '../credits/usage-groups.ts';
 
 export function HomePage() {
@@ -60,7 +60,7 @@ const chartDays = 30;
 function UsageChart() {
   const environment = useEnvironment();
   const range = useLastDays(chartDays);
-  const { data, error, refetch } = useQuery(usageQuery(environment, 'day', range));
+  const { data, error, refetch } = useQuery(dayUsageQuery(environment, range));
   const bars = useMemo(
     () =>
       data &&

@@ -42,7 +42,7 @@ const components: Components = {
 /** A link to a footnote stays on the page. One whose target was removed, as that of a script, is only its text. */
 function AnswerLink({ href, children }: ComponentProps<'a'>) {
   if (!href) return children;
-  if (href?.startsWith('#')) return <a href={href}>{children}</a>;
+  if (href.startsWith('#')) return <a href={href}>{children}</a>;
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
       {children}
