@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { portal, setCsrfToken } from './client.ts';
 import { ApiError } from './errors.ts';
 import { restoreUnsent, storeUnsent } from './unsent.ts';
@@ -32,7 +32,7 @@ export const leaveToSignIn = (): void =>
 let owner: string | undefined;
 
 /** Takes over a session. Another tab of the browser may have signed in as another user: then this document ends, and changes nothing with that session. */
-export function adoptSession({ user, organization, csrf_token: token }: Session): void {
+function adoptSession({ user, organization, csrf_token: token }: Session): void {
   const current = `${organization.id}/${user.id}`;
   if (owner !== undefined && owner !== current) leaveSession('/live');
   else {
@@ -40,6 +40,12 @@ export function adoptSession({ user, organization, csrf_token: token }: Session)
     owner = current;
     setCsrfToken(token);
   }
+}
+
+/** Shows the pages of a user who has just signed in. */
+export function openSession(client: QueryClient, session: Session): void {
+  adoptSession(session);
+  client.setQueryData(sessionKey, session);
 }
 
 /** To be called when a session ends by itself, while its forms are still on the page. */

@@ -10,6 +10,7 @@ function cellOf(value: unknown): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Rows of a CSV file, with the names of the columns first. */
-export const toCsv = (names: readonly string[], rows: readonly (readonly unknown[])[]): string =>
-  [names, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+const lineOf = (row: readonly unknown[]) => `${row.map(cellOf).join(',')}\r\n`;
+
+/** Lines of a CSV file. */
+export const toCsv = (rows: readonly (readonly unknown[])[]): string => rows.map(lineOf).join('');

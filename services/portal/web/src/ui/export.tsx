@@ -47,12 +47,12 @@ export function ExportButton<Row>({ fileName, disabled, names, cells, read }: Ex
   const run = async () => {
     abort.current = new AbortController();
     const { signal } = abort.current;
-    const parts = [toCsv(names, [])];
+    const parts = [toCsv([names])];
     let rows = 0;
     setCount(0);
     try {
       for await (const { data } of readAll((cursor) => whenAllowed(() => read(cursor), signal), signal)) {
-        parts.push(toCsv([], data.map(cells)).replace(/^\r\n/, ''));
+        parts.push(toCsv(data.map(cells)));
         rows += data.length;
         setCount(rows);
         if (rows >= maxRows) {

@@ -3,7 +3,7 @@ import { useRouter } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
 import { portal } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
-import { adoptSession, type Session, sessionKey } from '../../api/session.ts';
+import { openSession, type Session } from '../../api/session.ts';
 import { Loading, Notice } from '../../ui/feedback.tsx';
 import { Entrance, safePath } from './entrance.tsx';
 
@@ -25,8 +25,7 @@ export function ChooseOrganizationPage() {
     mutationFn: async (organizationId: string) =>
       (await portal<{ data: Session }>('POST', '/openid-connect/choice', { organization_id: organizationId })).data,
     onSuccess: (session) => {
-      adoptSession(session);
-      client.setQueryData(sessionKey, session);
+      openSession(client, session);
       router.history.replace(safePath(choice.data?.return_to));
     },
   });

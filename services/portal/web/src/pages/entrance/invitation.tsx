@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { portal } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
-import { adoptSession, type Session, sessionKey } from '../../api/session.ts';
+import { openSession, type Session } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Notice } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
@@ -44,8 +44,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
   const router = useRouter();
   const form = useApiForm({ name: invitation.name ?? '', password: '', repeated: '' }, async ({ name, password }) => {
     const { data } = await portal<{ data: Session }>('POST', '/invitations/accept', { token, name, password });
-    adoptSession(data);
-    client.setQueryData(sessionKey, data);
+    openSession(client, data);
     router.history.replace('/live');
   });
   return (

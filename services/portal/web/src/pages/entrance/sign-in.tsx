@@ -3,7 +3,7 @@ import { useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { portal } from '../../api/client.ts';
 import { ApiError, messageOf } from '../../api/errors.ts';
-import { adoptSession, readSignInFeatures, type Session, sessionKey, sessionQuery } from '../../api/session.ts';
+import { openSession, readSignInFeatures, type Session, sessionQuery } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Notice } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
@@ -69,8 +69,7 @@ function PasswordForm() {
       try {
         const body = { ...values, ...(needsCode && { code: code.trim() }), ...(organizationId && { organization_id: organizationId }) };
         const { data } = await portal<{ data: Session }>('POST', '/session', body);
-        adoptSession(data);
-        client.setQueryData(sessionKey, data);
+        openSession(client, data);
       } catch (cause) {
         if (!(cause instanceof ApiError)) throw cause;
         if (cause.code === 'code_required' && !needsCode) setNeedsCode(true);
