@@ -1,4 +1,4 @@
-// Blocks of lines that stand in more than one occurrence.
+// Blocks of lines that occur more than once.
 
 /** Lines that say something: no blanks, comments, imports or lone brackets. */
 function meaningfulLines(text) {

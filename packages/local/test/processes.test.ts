@@ -183,7 +183,7 @@ test('a process that runs and does not become ready is named with what it says a
   await expect(managed.start()).rejects.toThrow(`unready was not ready after 3 s. It says: clock: ${faults.clock}.`);
 });
 
-test('a process that does not end when checks is ended after its limit', async () => {
+test('a process that does not end when it is asked to is ended after its limit', async () => {
   const deaf = ['-e', "process.on('SIGTERM', () => undefined); console.log('deaf'); setInterval(() => undefined, 1000)"];
   const spec: ProcessSpec = {
     name: 'deaf',

@@ -84,7 +84,7 @@ describe('a running system', () => {
     expect(readData(system.dataDir, 'secrets.json')['KEY_HASH_SECRET']).not.toBe('k'.repeat(40));
   });
 
-  test('a worker is variables where its services are and what its models need, and serves nothing but its probes', async () => {
+  test('a worker gets the addresses of its services and the keys of its models, and serves nothing but its probes', async () => {
     const worker = await environmentOf(system, 'answer-worker');
     expect(worker).toMatchObject({
       IDENTITY_ADDRESS: expect.any(String),
