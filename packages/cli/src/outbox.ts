@@ -33,7 +33,7 @@ export function outboxCommands(program: Command, run: Run): void {
     .requiredOption('--id <id>')
     .action(({ service, id }: { service: string; id: string }) =>
       run(async ({ outboxes }) => {
-        const [[, outbox] = noService(service)] = outboxesOf(outboxes, service);
+        const outbox = requireOutbox(outboxes, service);
         for await (const letter of allOf(outbox)) if (letter.id === id) return { service, ...deadLetterOutput(letter) };
         throw new Error(`The outbox of ${service} has set no message ${id} aside.`);
       }),
@@ -45,7 +45,7 @@ export function outboxCommands(program: Command, run: Run): void {
     .action(({ service, id = [], all = false }: { service: string; id?: string[]; all?: boolean }) =>
       run(async ({ outboxes }) => {
         if (all === id.length > 0) throw new Error('Name what to send again with --id, or everything with --all.');
-        const [[, outbox] = noService(service)] = outboxesOf(outboxes, service);
+        const outbox = requireOutbox(outboxes, service);
         const ids = all ? (await Array.fromAsync(allOf(outbox))).map((letter) => letter.id) : id;
         let retried = 0;
         for (let start = 0; start < ids.length; start += pageSize)
@@ -56,13 +56,14 @@ export function outboxCommands(program: Command, run: Run): void {
     );
 }
 
-function outboxesOf(outboxes: ReadonlyMap<string, OutboxClient>, service: string | undefined): [string, OutboxClient][] {
-  if (service === undefined) return [...outboxes];
-  return [[service, outboxes.get(service) ?? noService(service)]];
+function outboxesOf(outboxes: ReadonlyMap<string, OutboxClient>, service: string | undefined): Iterable<readonly [string, OutboxClient]> {
+  return service === undefined ? outboxes : [[service, requireOutbox(outboxes, service)]];
 }
 
-function noService(service: string): never {
-  throw new Error(`Set ${service.toUpperCase()}_ADDRESS: this command needs the ${service} service.`);
+function requireOutbox(outboxes: ReadonlyMap<string, OutboxClient>, service: string): OutboxClient {
+  const outbox = outboxes.get(service);
+  if (!outbox) throw new Error(`Set ${service.toUpperCase()}_ADDRESS: this command needs the ${service} service.`);
+  return outbox;
 }
 
 /** Pages by id, so that a message that is set aside again does not come twice. */
