@@ -4,10 +4,10 @@
 // Runs on Node >= 18. A build is never changed: processes load parts of it later.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadEnglishMessages, makeAtOnce, removeOldBuilds } from './build/builds.mjs';
+import { ensureBuildAt, loadEnglishMessages } from './build/builds.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(root, '.cache', 'build');
@@ -76,26 +76,8 @@ function filesBelow(folder, ending) {
   });
 }
 
-/** Builds these sources unless that has been done, and returns the folder. */
-export async function ensureBuild() {
-  const folder = buildFolder();
-  if (!existsSync(folder)) {
-    await makeAtOnce(folder, build);
-    removeOldBuilds(cache, keptBuilds);
-  }
-  const now = new Date();
-  utimesSync(folder, now, now);
-  pointTo(folder);
-  return folder;
-}
-
-/** Replaces the link `current`, which `npm start` follows. */
-function pointTo(folder) {
-  const draft = join(cache, `current.${process.pid}`);
-  rmSync(draft, { force: true });
-  symlinkSync(folder, draft);
-  renameSync(draft, join(cache, 'current'));
-}
+/** Builds these sources unless that has been done, and returns the folder. `npm start` follows the link. */
+export const ensureBuild = () => ensureBuildAt(buildFolder(), build, { retained: keptBuilds, link: join(cache, 'current') });
 
 /** Writes the bundles into the folder, and returns the files in them. They find the repository's other files, such as the protos, relative to it. */
 export async function build(folder) {

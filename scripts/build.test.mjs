@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { removeOldBuilds } from './build/builds.mjs';
+import { ensureBuildAt, removeOldBuilds } from './build/builds.mjs';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('./build.mjs', import.meta.url));
@@ -33,6 +33,26 @@ test('old builds are removed, and drafts that a killed process left', () => {
   }
   removeOldBuilds(cache, 1);
   expect(readdirSync(cache).sort()).toEqual([`${'b'.repeat(16)}.2`, 'c'.repeat(16)]);
+  rmSync(cache, { recursive: true });
+});
+
+test('the link leads to the build that was asked for last, and the builds used before it are removed', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'agent-service-builds-'));
+  const [first, second] = ['a', 'b'].map((letter) => join(cache, letter.repeat(16)));
+  const link = join(cache, 'current');
+  let count = 0;
+  const make = (folder) => {
+    count += 1;
+    mkdirSync(folder);
+  };
+  for (const folder of [first, first, second]) {
+    expect(await ensureBuildAt(folder, make, { retained: 1, link })).toBe(folder);
+    expect(readlinkSync(link)).toBe(folder);
+    // The next build is used later.
+    utimesSync(folder, 1, 1);
+  }
+  expect(count).toBe(2);
+  expect(readdirSync(cache).sort()).toEqual(['b'.repeat(16), 'current']);
   rmSync(cache, { recursive: true });
 });
 

@@ -1,9 +1,19 @@
 // Helpers of the builds below .cache. Runs on Node >= 18.
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** Makes a build unless it is there, and returns its folder. The link leads to it before older builds are removed. */
+export async function ensureBuildAt(folder, make, { retained, link }) {
+  if (!existsSync(folder)) await makeAtOnce(folder, make);
+  const now = new Date();
+  utimesSync(folder, now, now);
+  if (link !== undefined) pointTo(folder, link);
+  removeOldBuilds(dirname(folder), retained);
+  return folder;
+}
 
 /** Makes a folder that appears complete. A process that makes the same at the same time may be first. */
-export async function makeAtOnce(folder, make) {
+async function makeAtOnce(folder, make) {
   const draft = `${folder}.${process.pid}`;
   try {
     await make(draft);
@@ -13,6 +23,14 @@ export async function makeAtOnce(folder, make) {
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** Replaces the link at once, so that it always leads to a build. */
+function pointTo(folder, link) {
+  const draft = join(dirname(folder), `${basename(link)}.${process.pid}`);
+  rmSync(draft, { force: true });
+  symlinkSync(folder, draft);
+  renameSync(draft, link);
 }
 
 /** A build takes seconds. */

@@ -1,10 +1,10 @@
 // Bundles the libraries that many suites load. Jest reads each module again for each suite: these are 1,300 files, up to a quarter of a second of processor.
 // Runs in the process that reads Jest's configuration, on Node >= 24.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, utimesSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadEnglishMessages, makeAtOnce, removeOldBuilds } from './builds.mjs';
+import { ensureBuildAt, loadEnglishMessages } from './builds.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const cache = join(root, '.cache', 'test-libraries');
@@ -38,11 +38,7 @@ export async function mapLibraries() {
   // Older versions of Node tell other names of CommonJS modules.
   const hash = createHash('sha256').update(process.version).update(installed);
   for (const file of tools) hash.update(readFileSync(file));
-  const folder = join(cache, hash.digest('hex').slice(0, 16));
-  if (!existsSync(folder)) await makeAtOnce(folder, bundle);
-  const now = new Date();
-  utimesSync(folder, now, now);
-  removeOldBuilds(cache, keptBundles);
+  const folder = await ensureBuildAt(join(cache, hash.digest('hex').slice(0, 16)), bundle, { retained: keptBundles });
   return Object.fromEntries(libraries.map((library) => [`^${library}$`, join(folder, `${fileOf(library)}.mjs`)]));
 }
 

@@ -2,24 +2,13 @@
 // A build is in .cache/web/<hash of the sources>, complete or absent; the link services/portal/web/dist leads to the last one. Needs Node >= 22.12, as Vite does.
 
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { makeAtOnce, removeOldBuilds } from './builds.mjs';
+import { ensureBuildAt } from './builds.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const web = join(root, 'services', 'portal', 'web');
@@ -46,24 +35,8 @@ function filesBelow(path) {
     .flatMap((name) => filesBelow(join(path, name)));
 }
 
-/** Builds these sources unless that has been done, and returns the folder. */
-export async function ensureWeb() {
-  const folder = webFolder();
-  if (!existsSync(folder)) await makeAtOnce(folder, buildWeb);
-  const now = new Date();
-  utimesSync(folder, now, now);
-  pointTo(folder);
-  removeOldBuilds(cache, keptBuilds);
-  return folder;
-}
-
-/** Replaces the link that the portal serves from. */
-function pointTo(folder) {
-  const draft = join(cache, `dist.${process.pid}`);
-  rmSync(draft, { force: true });
-  symlinkSync(folder, draft);
-  renameSync(draft, join(web, 'dist'));
-}
+/** Builds these sources unless that has been done, and returns the folder. The portal serves from the link. */
+export const ensureWeb = () => ensureBuildAt(webFolder(), buildWeb, { retained: keptBuilds, link: join(web, 'dist') });
 
 /** Writes the pages into the folder, with compressed files beside the plain ones. Returns the files that they were made of, from the root. */
 export async function buildWeb(folder) {
