@@ -24,7 +24,7 @@ export async function startComposition({
   service = new AgentServiceContainer(),
 }: CompositionOptions = {}): Promise<Composition> {
   const parts: { stop(): Promise<unknown> }[] = [];
-  const keep = <Part extends { stop(): Promise<unknown> }>(part: Part): Part => {
+  const keep: Keep = (part) => {
     parts.push(part);
     return part;
   };

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { testCertificate } from '@agent-service/testkit/http/certificate';
 import { receiver } from '@agent-service/testkit/http/receiver';
 import { until } from '@agent-service/testkit/until';
@@ -13,13 +13,12 @@ const names = {
 /** Testcontainers forwards the ports of this machine with it. */
 const forwarder = process.env['SSHD_CONTAINER_IMAGE'] ?? 'testcontainers/sshd:1.4.0';
 
-const docker = (...words: string[]): Pick<ChildProcess, never> & { status: number | null } =>
-  spawnSync('docker', words, { stdio: 'ignore', timeout: 10_000 });
-const isThere = (image: string) => docker('image', 'inspect', image).status === 0;
+const dockerSucceeds = (...words: string[]): boolean => spawnSync('docker', words, { stdio: 'ignore', timeout: 10_000 }).status === 0;
+const isThere = (image: string) => dockerSucceeds('image', 'inspect', image);
 
 /** Why the examples cannot run here; undefined where they can. */
 function reasonToSkip(): string | undefined {
-  if (docker('info').status !== 0) return 'no Docker engine answers';
+  if (!dockerSucceeds('info')) return 'no Docker engine answers';
   const missing = Object.values(names).filter((name) => !isThere(name));
   return missing.length === 0 ? undefined : `the Docker engine lacks ${missing.join(', ')}`;
 }

@@ -3,12 +3,12 @@ import type { Method } from '@agent-service/http/app';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import type { Reply } from '@agent-service/http/replies/reply';
 import type { z } from 'zod';
-import type { SessionCookie } from '../sessions/cookie.ts';
+import type { PortalCookie } from '../sessions/cookie.ts';
 import type { Provider } from '../sessions/provider.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 
 /** The browser of a request, as identity records it. */
-interface BrowserAddress {
+interface PortalClient {
   readonly address: string;
   /** The key that limits count the address under. */
   readonly countedAddress: string;
@@ -22,11 +22,11 @@ export interface Backends {
   /** The URL at which callers reach the public API. */
   readonly apiAddress: string;
   readonly sessions: Sessions;
-  readonly cookie: SessionCookie;
+  readonly cookie: PortalCookie;
   /** Undefined where no OpenID Connect provider is configured. */
   readonly provider: Provider | undefined;
   /** Holds what a sign-in with the provider began with. */
-  readonly signInCookie: SessionCookie;
+  readonly signInCookie: PortalCookie;
   /** Counts attempts to sign in by their outcome: `success`, or the code of the refusal. */
   readonly countSignIn: (method: 'password' | 'openid_connect' | 'invitation', outcome: string) => void;
   /** Told why an answer of the provider was not accepted. */
@@ -37,7 +37,7 @@ export interface Backends {
 export interface PortalRequest<Body = unknown> {
   readonly exchange: Exchange;
   readonly body: Body;
-  readonly client: BrowserAddress;
+  readonly client: PortalClient;
   /** The token in the cookie, valid or not; empty without one. */
   readonly sessionToken: string;
   /** The origin of the portal's pages, for links. */

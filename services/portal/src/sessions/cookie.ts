@@ -5,25 +5,26 @@ const signInName = 'agent_service_portal_sign_in';
 /** How long a sign-in with a provider may take. */
 const signInSeconds = 600;
 
-/** The cookie that holds the token of a session. Browsers accept a `__Host-` cookie from this very host over an encrypted connection only. */
-export interface SessionCookie {
-  /** The token in a request; empty without one. */
+/** A cookie of this portal. Browsers accept a `__Host-` cookie from this very host over an encrypted connection only. */
+export interface PortalCookie {
+  /** Its value in a request; empty without one, or where it has another form. */
   read(request: IncomingMessage): string;
-  /** The header that gives a browser a token. */
-  set(token: string): string;
-  /** The header that makes a browser forget its token. */
+  /** The header that gives a browser a value. */
+  set(value: string): string;
+  /** The header that makes a browser forget it. */
   readonly clear: string;
 }
 
 const tokenForm = /^[0-9A-Za-z]{20,100}$/;
 const signInForm = /^[0-9A-Za-z_-]{20,3000}$/;
 
-export const createSessionCookie = (isSecure: boolean): SessionCookie => createCookie(sessionName, tokenForm, isSecure);
+/** The cookie that holds the token of a session. */
+export const createSessionCookie = (isSecure: boolean): PortalCookie => createCookie(sessionName, tokenForm, isSecure);
 
 /** The cookie that holds what a sign-in with a provider began with, for some minutes. */
-export const createSignInCookie = (isSecure: boolean): SessionCookie => createCookie(signInName, signInForm, isSecure, signInSeconds);
+export const createSignInCookie = (isSecure: boolean): PortalCookie => createCookie(signInName, signInForm, isSecure, signInSeconds);
 
-function createCookie(plainName: string, form: RegExp, isSecure: boolean, maxSeconds?: number): SessionCookie {
+function createCookie(plainName: string, form: RegExp, isSecure: boolean, maxSeconds?: number): PortalCookie {
   const name = isSecure ? `__Host-${plainName}` : plainName;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
@@ -34,7 +35,7 @@ function createCookie(plainName: string, form: RegExp, isSecure: boolean, maxSec
       }
       return '';
     },
-    set: (token) => `${name}=${token}; ${attributes}${maxSeconds === undefined ? '' : `; Max-Age=${maxSeconds}`}`,
+    set: (value) => `${name}=${value}; ${attributes}${maxSeconds === undefined ? '' : `; Max-Age=${maxSeconds}`}`,
     clear: `${name}=; ${attributes}; Max-Age=0`,
   };
 }
