@@ -204,6 +204,19 @@ def test_a_stream_ends_with_its_answer_while_its_connection_stays_open() -> None
     assert body.is_closed
 
 
+def test_the_message_of_a_stream_has_the_result_and_the_usage_of_its_answer() -> None:
+    usage = {"model": "gpt-5-mini", "input_tokens": 2_140, "output_tokens": 64, "latency_ms": 1_250}
+    result = {"columns": [{"name": "count", "type": "number"}], "rows": [[120]], "row_count": 1, "truncated": False, "chart": None}
+    completed = f"event: completed\ndata: {json.dumps({**MESSAGE, 'usage': usage, 'result': result})}\n\n".encode()
+    with connect(lambda _: httpx.Response(200, stream=Body(completed))) as service:
+        message = list(service.stream_answer("agt_1", "x"))[-1].message
+    assert message is not None
+    assert message.usage is not None
+    assert message.usage.input_tokens == 2_140
+    assert message.result is not None
+    assert message.result.rows == [[120]]
+
+
 def test_a_stream_of_coroutines_ends_with_its_answer_while_its_connection_stays_open() -> None:
     async def use() -> None:
         body = Body(COMPLETED)

@@ -1,21 +1,13 @@
 import { type Client, fillPath, newIdempotencyKey, type RawRequest, requestHeaders } from './client.ts';
 import { ApiError, ConnectionError, isApiError, TimeoutError, toApiError, toConnectionError } from './errors.ts';
 import { readEvents, type ServerSentEvent } from './events.ts';
-import type { Message, paths, ReadMessage } from './gen/api.ts';
+import type { AnswerStep, ListedMessage, Message, paths, ReadMessage } from './gen/api.ts';
 import { type RetryOptions, retryPauseMs } from './retries.ts';
 import type { CallOptions } from './types.ts';
 import { type Limit, sleep, timeLimit } from './waiting.ts';
 
 /** A message to an agent, such as `{ message: 'How much did we sell?' }`. */
 export type NewMessage = paths['/v1/agents/{agent_id}/messages']['post']['requestBody']['content']['application/json'];
-
-interface Tool {
-  readonly name: string;
-  readonly detail: string;
-  readonly rows: number | null;
-  readonly duration_ms: number;
-  readonly error: string | null;
-}
 
 /** Events while an answer is made. `content` is all of its text so far, so that showing it is always right. */
 export type AnswerEvent =
@@ -28,9 +20,9 @@ export type AnswerEvent =
       readonly content: '';
     }
   | { readonly type: 'delta'; readonly text: string; readonly content: string }
-  | { readonly type: 'tool'; readonly tool: Tool; readonly content: string }
+  | { readonly type: 'tool'; readonly tool: AnswerStep; readonly content: string }
   /** The last event: the answer is charged and stored. */
-  | { readonly type: 'completed'; readonly message: Message; readonly content: string };
+  | { readonly type: 'completed'; readonly message: ListedMessage; readonly content: string };
 
 export interface StreamOptions extends CallOptions {
   /** The longest silence before the stream is taken up again: 45 s unless given. The service writes every 15 s. */
@@ -150,9 +142,9 @@ class StreamPosition {
         return { type: 'delta', text, content: this.#content };
       }
       case 'tool':
-        return { type: 'tool', tool: JSON.parse(data) as Tool, content: this.#content };
+        return { type: 'tool', tool: JSON.parse(data) as AnswerStep, content: this.#content };
       case 'completed': {
-        const message = JSON.parse(data) as Message;
+        const message = JSON.parse(data) as ListedMessage;
         return { type: 'completed', message, content: message.content };
       }
       case 'failed':

@@ -270,6 +270,8 @@ describe('answers', () => {
     expect([events[0]?.type, events.at(-1)?.type]).toEqual(['started', 'completed']);
     expect(textOf(events)).toBe(answerText);
     expect(events.at(-1)).toMatchObject({ content: answerText, message: { status: 'completed', content: answerText } });
+    const usages = events.flatMap((event) => (event.type === 'completed' ? [event.message.usage] : []));
+    expect(usages).toEqual([expect.objectContaining({ input_tokens: expect.any(Number) })]);
     for (const event of events) expect(answerText.startsWith(event.content)).toBe(true);
   });
 

@@ -40,7 +40,7 @@ class AnswerEvent:
     #: Fields of ``tool``: name, detail, rows, duration_ms and error. Fields of ``started``: message_id, conversation_id and attempt.
     data: dict[str, Any] = field(default_factory=dict)
     #: The message of ``completed``, the last event: the answer is charged and stored.
-    message: models.Message | None = None
+    message: models.ListedMessage | None = None
 
 
 class EventParser:
@@ -123,7 +123,7 @@ class StreamPosition:
         if event == "tool":
             return AnswerEvent("tool", content=self._content, data=json.loads(data))
         if event == "completed":
-            message = models.Message.model_validate_json(data)
+            message = models.ListedMessage.model_validate_json(data)
             self.has_completed = True
             return AnswerEvent("completed", content=message.content, message=message)
         if event == "failed":
