@@ -1,3 +1,4 @@
+import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dayMs } from '../src/domain/calendar.ts';
 import { asCaller, type BootedService, boot } from './boot.ts';
@@ -61,4 +62,27 @@ test('tenants with the same users, agents and tiers count their usage apart, als
   });
   expect(settlements.map(({ results }) => results[0]?.charged)).toEqual([1, 2, 3, 4]);
   expect(await faultsOf(credits)).toEqual([]);
+});
+
+test('the beginning of a message is shown to its own user, to the administrator flag and to an application without a role', async () => {
+  const tenant = { organizationId: 'org_private', environment: 'live' } as const;
+  const userIds = ['usr_ann', 'usr_bob'];
+  await credits.operator.grant({ tenant, grantId: 'g', amount: 1_000 });
+  const items = userIds.map((userId) => ({ tenant, holdId: `msg_${userId}`, userId, amount: 5, deadlineMs: now + 300_000 }));
+  await credits.agents.hold({ items });
+  const usage = { agentId: 'agt_1', agentName: 'Sales', conversationId: 'conv_1', tier: 'Fast', amount: 1 };
+  await credits.agents.settle({ items: items.map((item) => ({ ...item, ...usage, querySummary: `Asked by ${item.userId}` })) });
+  const summariesFor = async (caller: Partial<Principal>) => {
+    const { records } = await asCaller({ ...tenant, userId: 'usr_bob', ...caller }, () => credits.gateway.listUsage({}));
+    return records.map(({ userId, querySummary }) => [userId, querySummary]).sort();
+  };
+  const all = userIds.map((userId) => [userId, `Asked by ${userId}`]);
+  const own = [
+    ['usr_ann', ''],
+    ['usr_bob', 'Asked by usr_bob'],
+  ];
+  expect(await summariesFor({ role: 'admin', admin: true })).toEqual(all);
+  expect(await summariesFor({ role: '', admin: false })).toEqual(all);
+  expect(await summariesFor({ role: 'admin', admin: false })).toEqual(own);
+  expect(await summariesFor({ role: 'member', admin: false })).toEqual(own);
 });

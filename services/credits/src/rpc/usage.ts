@@ -1,4 +1,4 @@
-import { callers, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
+import { callers, type Principal, type RpcOf, requirePrincipal, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { billingPeriod, dayOf } from '../domain/calendar.ts';
@@ -23,11 +23,21 @@ export const listUsage = ({ usageSql, cursors }: CreditsDeps): RpcOf<'credits', 
     ]);
     const last = lastOf(rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.at), last.id] }) : '';
-    return { records: rows.slice(0, limit).map(toRecord), page: { total, nextCursor } };
+    const principal = requirePrincipal(call);
+    return { records: rows.slice(0, limit).map((row) => toRecord(principal, row)), page: { total, nextCursor } };
   },
 });
 
-const toRecord = ({ credits, tier, at, ...row }: UsageRow) => ({ ...row, creditsConsumed: credits, model: tier, timestamp: isoTime(at) });
+const toRecord = (caller: Principal, { credits, tier, at, querySummary, ...row }: UsageRow) => ({
+  ...row,
+  querySummary: maySeeMessages(caller, row.userId) ? querySummary : '',
+  creditsConsumed: credits,
+  model: tier,
+  timestamp: isoTime(at),
+});
+
+/** Conversations are private: users see the beginnings of their own messages, administrator keys and applications those of all users. */
+const maySeeMessages = ({ userId, admin, role }: Principal, owner: string): boolean => admin || role === '' || owner === userId;
 
 const mostUsed = 10;
 

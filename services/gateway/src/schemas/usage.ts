@@ -21,7 +21,11 @@ const usageRecord = z
     conversation_id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
     credits_consumed: z.int().meta({ example: 2 }),
     model: z.string().meta({ example: 'Fast' }),
-    query_summary: z.string().meta({ description: 'The beginning of the message.', example: 'How much did we sell last month?' }),
+    query_summary: z.string().meta({
+      description:
+        'The beginning of the message. Empty in records of other users, unless the caller’s key has the administrator flag, or the caller is an application that acts for no person.',
+      example: 'How much did we sell last month?',
+    }),
     timestamp: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
   })
   .meta({ id: 'UsageRecord' });

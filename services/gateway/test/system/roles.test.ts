@@ -4,6 +4,7 @@ import type { SentRequest } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../../src/routes/index.ts';
 import { makeIds, validRequest } from './requests.ts';
+import { connectCredits, spend } from './spend.ts';
 import { keepBusy, shareWorld, type World } from './world.ts';
 
 let world: World;
@@ -208,6 +209,22 @@ describe('a member with a key of every scope and the administrator flag', () => 
     }>();
     expect(error.message).toContain('Only administrators may do this');
     expect(error.details.granted.toSorted()).toEqual(['agents:chat', 'agents:read', 'agents:write', 'credits:read', 'templates:read']);
+  });
+
+  test('reads the beginnings of its own messages in the usage, and not those of an administrator', async () => {
+    const credits = connectCredits(world.system.endpoints['credits'] ?? '', world.system.secrets.SERVICE_SECRET);
+    await spend(credits, world.ours.id, 'live', userId);
+    credits.close();
+    const summaries = async (token: string, ownerId: string) => {
+      const answer = await world.call(token, { method: 'GET', path: `/v1/credits/usage?user_id=${ownerId}` });
+      const { data } = answer.json<{ data: { query_summary: string }[] }>();
+      return [...new Set(data.map(({ query_summary: summary }) => summary))];
+    };
+    for (const token of [key, await tokenOf(key)]) {
+      expect(await summaries(token, userId)).toEqual(['How much?']);
+      expect(await summaries(token, world.ours.adminId)).toEqual(['']);
+    }
+    for (const ownerId of [userId, world.ours.adminId]) expect(await summaries(world.ours.keys.live, ownerId)).toContain('How much?');
   });
 
   test('gets the scopes of a member where none are named, as does an application of the member', async () => {

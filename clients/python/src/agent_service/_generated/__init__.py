@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 847f94c6c94a314387de17f64e85033a37d08c8370f429d286aaaeab50e009b3
+# Source: sha256 4ab3cbba69d8cf4ac03f8643758d5605f887df3c8927c9e217db3035fb446c91

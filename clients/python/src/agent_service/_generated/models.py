@@ -1079,7 +1079,12 @@ class UsageRecord(BaseModel):
     conversation_id: str
     credits_consumed: int
     model: str
-    query_summary: Annotated[str, Field(description='The beginning of the message.')]
+    query_summary: Annotated[
+        str,
+        Field(
+            description='The beginning of the message. Empty in records of other users, unless the caller’s key has the administrator flag, or the caller is an application that acts for no person.'
+        ),
+    ]
     timestamp: AwareDatetime
 
 
