@@ -1,6 +1,8 @@
 import { createClient, type Principal, ServiceError } from '@agent-service/contracts';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { retry } from '@agent-service/work';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { asCaller, type BootedService, body, boot } from './boot.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
@@ -8,23 +10,32 @@ const scopes = ['templates:read', 'templates:write', 'agents:write', 'agents:rea
 const templateId = 'tpl_sales';
 
 let agents: BootedService;
+let business: TestDatabase;
 /** As the service templates calls. */
 let templates: BootedService['gateway'];
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
 let organizations = 0;
 
 beforeAll(async () => {
-  agents = await boot({ now: () => clock.now, settings: { WEBHOOKS_ENABLED: 'true', WEBHOOKS_ADDRESS: '127.0.0.1:1' } });
+  const settings = { WEBHOOKS_ENABLED: 'true', WEBHOOKS_ADDRESS: '127.0.0.1:1' };
+  [agents, business] = await Promise.all([boot({ now: () => clock.now, settings }), testDatabase()]);
+  const client = new Client({ connectionString: business.url });
+  await client.connect();
+  await client.query('create table orders (id integer primary key, total numeric)');
+  await client.end();
   templates = createClient('agents', { address: agents.address, as: 'templates', config: { SERVICE_SECRET: [secret] } });
 });
 afterAll(async () => {
   templates.close();
   await agents.stop();
+  await business.drop();
 });
 
-interface Named {
+interface Activation {
+  definition?: ReturnType<typeof body>;
   name?: string;
   model?: string;
+  requiredTables?: string[];
 }
 
 /** On a busy machine many calls at once may wait for a lock for longer than the service does, and are told to call again. */
@@ -36,7 +47,7 @@ function tenant(more: Partial<Principal> = {}) {
   const caller = { organizationId: `org_${(organizations += 1)}`, scopes, ...more };
   const as = <T>(work: () => Promise<T>) => retry(() => asCaller(caller, work), { pauseAfter });
   return {
-    activate: (overrides: Named = {}) => as(() => templates.activateTemplateAgent({ templateId, definition: body(), ...overrides })),
+    activate: (request: Activation = {}) => as(() => templates.activateTemplateAgent({ templateId, definition: body(), ...request })),
     deactivate: () => as(() => templates.deactivateTemplateAgent({ templateId })),
     list: async () => (await as(() => templates.listTemplateAgents({}))).agents,
     as,
@@ -115,6 +126,38 @@ describe('the agent of a template', () => {
     expect(await us.list()).toEqual([]);
     await expect(us.deactivate()).rejects.toMatchObject({ code: 'template_not_activated' });
     expect((await us.activate()).agent?.id).not.toBe(copy?.id);
+  });
+});
+
+describe('activation beside a connected database', () => {
+  const isMissing = (table: string, owner: string) => ({
+    code: 'template_requirements_unmet',
+    message: `The connected data source lacks what ${owner} needs: there is no table ${table}.`,
+    details: { missing_tables: [table], reasons: [`there is no table ${table}`] },
+  });
+  const connect = ({ caller }: ReturnType<typeof tenant>) =>
+    agents.operator.connectDataSource({
+      organizationId: caller.organizationId,
+      environment: 'live',
+      url: business.url,
+      allowSuperuser: true,
+    });
+
+  test('needs the tables of the catalogue for a new agent, and those of the agent where one is kept', async () => {
+    const us = tenant();
+    await connect(us);
+    await expect(us.activate({ requiredTables: ['stock'] })).rejects.toMatchObject(isMissing('stock', 'this template'));
+    const first = (await us.activate({ requiredTables: ['orders'] })).agent;
+    await us.deactivate();
+    expect((await us.activate({ requiredTables: ['stock'] })).agent).toMatchObject({ id: first?.id, status: 'active' });
+  });
+
+  test('is refused while tables of the kept agent are missing, also where the catalogue no longer asks for them', async () => {
+    const us = tenant();
+    await us.activate({ definition: body({ dataScope: { tables: ['stock'] } }), requiredTables: ['stock'] });
+    await us.deactivate();
+    await connect(us);
+    await expect(us.activate({ requiredTables: ['orders'] })).rejects.toMatchObject(isMissing('stock', 'the agent of this template'));
   });
 });
 

@@ -4,7 +4,7 @@ import type { ServiceDeps } from '../shared/deps.ts';
 import { reportOrphanedClaims, stepAuditStatements } from './store/step-audit.ts';
 import { removeOldClaims, stepStatements } from './store/steps.ts';
 
-export { checkScope, createSources, findMissingTables, type MissingTables, type Sources } from './sources.ts';
+export { checkScope, createSources, findMissingTables, type Sources, type TenantCatalog } from './sources.ts';
 export { DataSourceEntity, sealedUrls } from './store/data-sources.ts';
 export { AnswerStepEntity } from './store/steps.ts';
 

@@ -40,9 +40,11 @@ export interface Sources {
   /** The connection pool, kept open for a while and closed with the process. */
   source(tenant: Tenant, connection: DataSourceConnection): DataSource;
   forget(tenant: Tenant): void;
-  /** Undefined where no data source is connected. */
-  catalogOf(tenant: Tenant): Promise<Catalog | 'unreadable' | undefined>;
+  catalogOf(tenant: Tenant): Promise<TenantCatalog>;
 }
+
+/** Undefined where no data source is connected. */
+export type TenantCatalog = Catalog | 'unreadable' | undefined;
 
 export interface DataSourcesDeps extends ServiceDeps {
   readonly sources: Sources;
@@ -197,7 +199,7 @@ export async function checkScope(sources: Catalogs, tenant: Tenant, tables: read
 }
 
 /** Tables of a scope that the tenant's connected database does not have. */
-export interface MissingTables {
+interface MissingTables {
   /** Tables that are missing, or some of whose columns are. */
   readonly tables: readonly string[];
   /** A sentence for each missing table or column. */
@@ -205,8 +207,7 @@ export interface MissingTables {
 }
 
 /** Compares a scope with the tenant's connected database: without one nothing is missing, and an unreadable one is an error. */
-export async function findMissingTables(sources: Catalogs, tenant: Tenant, entries: readonly string[]): Promise<MissingTables> {
-  const catalog = await sources.catalogOf(tenant);
+export function findMissingTables(catalog: TenantCatalog, entries: readonly string[]): MissingTables {
   if (catalog === 'unreadable')
     throw new ServiceError('unavailable', { message: 'The data source cannot be read at the moment. Try again.' });
   if (!catalog) return { tables: [], reasons: [] };

@@ -2,7 +2,7 @@ import { type Call, newId, type RpcOf, requirePrincipal, ServiceError, services,
 import { changesFromMessage, definitionFromMessage } from '@agent-service/contracts/agents/definition';
 import type { AgentDefinition, DefinitionChanges } from '@agent-service/contracts/agents/fields';
 import { once, type Sql, type Transaction, writeAudit } from '@agent-service/store';
-import { findMissingTables, type MissingTables } from '../../data-sources/index.ts';
+import { findMissingTables, type TenantCatalog } from '../../data-sources/index.ts';
 import type { ServiceDeps } from '../../shared/deps.ts';
 import { type Agent, createDraft } from '../domain/agent.ts';
 import { insertAgent, lockTemplateAgent, selectTemplateAgents } from '../store/agents.ts';
@@ -13,8 +13,9 @@ interface Activation {
   /** With the overrides. */
   readonly definition: AgentDefinition;
   readonly overrides: DefinitionChanges;
-  /** Or why they are not known. */
-  readonly missing: MissingTables | ServiceError;
+  /** The tables that a new agent needs. */
+  readonly requiredTables: readonly string[];
+  readonly catalog: TenantCatalog;
 }
 
 type ActivationRequest = Parameters<RpcOf<'agents', 'activateTemplateAgent'>['handle']>[0];
@@ -25,9 +26,7 @@ const maxAttempts = 5;
 export const activateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'activateTemplateAgent'> => ({
   allow: { ...services('templates'), scope: 'templates:write' },
   async handle(request, call) {
-    // The refusal is thrown in the transaction, so that a repeated request gets its stored outcome first.
-    const missing = await findMissingTables(deps.sources, tenantOf(call), request.requiredTables).catch(ServiceError.from);
-    const activation = { ...readRequest(request), missing };
+    const activation = { ...readRequest(request), catalog: await deps.sources.catalogOf(tenantOf(call)) };
     const response = await once(deps.store, call, async (transaction) => {
       const agent = await activate(deps, transaction, call, activation);
       const { id, name, model } = agent;
@@ -64,10 +63,10 @@ export const listTemplateAgents = ({ store }: ServiceDeps): RpcOf<'agents', 'lis
   handle: async (_, call) => ({ agents: await selectTemplateAgents(store, tenantOf(call)) }),
 });
 
-function readRequest({ templateId, definition: message, name, model }: ActivationRequest): Omit<Activation, 'missing'> {
+function readRequest({ templateId, definition: message, name, model, requiredTables }: ActivationRequest): Omit<Activation, 'catalog'> {
   if (!message) throw new ServiceError('internal', { cause: new Error('the request has no definition') });
   const overrides = changesFromMessage({ name, model });
-  return { templateId, definition: { ...definitionFromMessage(message), ...overrides }, overrides };
+  return { templateId, definition: { ...definitionFromMessage(message), ...overrides }, overrides, requiredTables };
 }
 
 /** One of several concurrent activations inserts the agent; the others wait for its transaction and find the agent active. */
@@ -75,7 +74,9 @@ async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, 
   for (let left = maxAttempts; left > 0; left -= 1) {
     const existing = await lockTemplateAgent(transaction.em, tenantOf(call), activation.templateId);
     if (existing?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: existing.id } });
-    requireNoMissingTables(activation.missing);
+    // The agent that is kept has tables of its own, which may differ from those of the catalogue.
+    if (existing) requireTables(activation.catalog, existing.tables, 'the agent of this template');
+    else requireTables(activation.catalog, activation.requiredTables, 'this template');
     const agent = existing
       ? await applyChanges(deps, transaction, call, existing, { status: 'active', ...activation.overrides })
       : await createTemplateAgent(deps, transaction, call, activation);
@@ -84,12 +85,11 @@ async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, 
   throw new ServiceError('unavailable', { cause: new Error('the agent of the template was created and deleted repeatedly') });
 }
 
-function requireNoMissingTables(missing: Activation['missing']): void {
-  if (missing instanceof ServiceError) throw missing;
-  const { tables, reasons } = missing;
+function requireTables(catalog: TenantCatalog, entries: readonly string[], owner: string): void {
+  const { tables, reasons } = findMissingTables(catalog, entries);
   if (reasons.length === 0) return;
   throw new ServiceError('template_requirements_unmet', {
-    message: `The connected data source lacks what this template needs: ${reasons.join('; ')}.`,
+    message: `The connected data source lacks what ${owner} needs: ${reasons.join('; ')}.`,
     details: { missing_tables: tables, reasons },
   });
 }
