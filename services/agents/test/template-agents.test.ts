@@ -159,6 +159,14 @@ describe('activation beside a connected database', () => {
     await connect(us);
     await expect(us.activate({ requiredTables: ['orders'] })).rejects.toMatchObject(isMissing('stock', 'the agent of this template'));
   });
+
+  test('does not need a database that can be read where the template has no tables', async () => {
+    const us = tenant();
+    await connect(us);
+    await agents.database.query(`update data_sources set url_sealed = 'x' where organization_id = $1`, [us.caller.organizationId]);
+    const { agent } = await us.activate({ definition: body({ dataScope: { tables: [] } }), requiredTables: [] });
+    expect(agent).toMatchObject({ status: 'active', dataScope: { tables: [] } });
+  });
 });
 
 test('only the service templates may ask, and only for a caller with the right', async () => {

@@ -206,8 +206,9 @@ interface MissingTables {
   readonly reasons: readonly string[];
 }
 
-/** Compares a scope with the tenant's connected database: without one nothing is missing, and an unreadable one is an error. */
+/** Compares a scope with the tenant's connected database: without one nothing is missing, and an unreadable one is an error if tables are needed. */
 export function findMissingTables(catalog: TenantCatalog, entries: readonly string[]): MissingTables {
+  if (entries.length === 0) return { tables: [], reasons: [] };
   if (catalog === 'unreadable')
     throw new ServiceError('unavailable', { message: 'The data source cannot be read at the moment. Try again.' });
   if (!catalog) return { tables: [], reasons: [] };
