@@ -72,7 +72,11 @@ describe('the agent of a template', () => {
     const agentId = created[0]?.id;
     for (const one of tries)
       if (one.status === 'rejected')
-        expect(one.reason).toMatchObject({ code: 'template_already_activated', details: { agent_id: agentId } });
+        expect(one.reason).toMatchObject({
+          code: 'template_already_activated',
+          message: `The template is activated already, as the agent ${agentId} (Sales).`,
+          details: { agent_id: agentId },
+        });
     expect(await us.list()).toEqual([{ templateId, agentId, status: 'active' }]);
     const { rows } = await agents.database.query('select count(*)::int as count from agent_counts where organization_id = $1', [
       us.caller.organizationId,

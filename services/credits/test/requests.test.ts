@@ -119,6 +119,8 @@ describe('allocations', () => {
     await grant('org_short', 50);
     await expect(allocate('org_short', 60)).rejects.toMatchObject({
       code: 'insufficient_unallocated_credits',
+      message:
+        'This allocation needs 60 more credits, and 50 are unallocated: lower the allocations of other users, or ask the operator for credits.',
       details: { required: 60, available: 50 },
     });
     expect(await balanceOf('org_short')).toMatchObject({ allocated: '0', unallocated: '50' });

@@ -13,7 +13,7 @@ import { firstCharacters } from '@agent-service/contracts/strings';
 import { lastOf, limitOf } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
-import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
+import type { Operation, Refusal, Result, SettleOperation, Shortage } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledgers.ts';
 import { selectOverdueHolds } from '../store/due.ts';
 
@@ -176,9 +176,13 @@ interface RefusalMessage {
 const toRefusal = (refusal: Refusal): RefusalMessage => ({ code: refusal.code, shortage: refusal.shortage });
 
 /** The refusal of a call with one operation, as the error of the call. */
-function toError(refusal: Refusal): ServiceError {
-  return new ServiceError(refusal.code, { details: { ...refusal.shortage } });
+function toError({ code, shortage }: Refusal): ServiceError {
+  const hasFigures = code === 'insufficient_unallocated_credits' && shortage;
+  return new ServiceError(code, { details: { ...shortage }, ...(hasFigures && { message: unallocatedMessage(shortage) }) });
 }
+
+const unallocatedMessage = ({ required, available }: Shortage): string =>
+  `This allocation needs ${required} more credits, and ${available} are unallocated: lower the allocations of other users, or ask the operator for credits.`;
 
 /** The result, which must be of this kind. Throws a refusal. */
 export function requireSuccess<Kind extends (Result & { ok: true })['kind']>(

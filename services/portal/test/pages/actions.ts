@@ -259,6 +259,18 @@ export const testActions = (started: () => PagesWorld) =>
       expect([model === 'Premium', data]).toMatchObject([false, { name: 'Customer insights', model }]);
     });
 
+    test('is led to the agent of a template that another user has activated in the meantime', async () => {
+      const template = '/v1/templates/tpl_customer_insights';
+      await world.call('POST', `${template}/deactivate`);
+      await visit.open(paths['template'] ?? '');
+      await page.getByRole('button', { name: 'Activate' }).click();
+      const activated = await world.call('POST', `${template}/activate`, {});
+      await page.getByRole('dialog').getByRole('button', { name: 'Activate' }).click();
+      await page.getByRole('heading', { level: 1, name: /Customer insights.*Active/ }).waitFor();
+      await page.getByText('The template is activated already, as the agent').first().waitFor();
+      expect(page.url().split('/').at(-1)).toBe(activated.json<{ data: { agent_id: string } }>().data.agent_id);
+    });
+
     test('revokes a key without a name by its hint, typed with three dots', async () => {
       // The key that came with the organization; the tests go on with it.
       const revocation = /\/v1\/auth\/keys\/[^/]+$/;

@@ -73,7 +73,7 @@ function readRequest({ templateId, definition: message, name, model, requiredTab
 async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, activation: Activation): Promise<Agent> {
   for (let left = maxAttempts; left > 0; left -= 1) {
     const existing = await lockTemplateAgent(transaction.em, tenantOf(call), activation.templateId);
-    if (existing?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: existing.id } });
+    if (existing?.status === 'active') throw alreadyActivated(existing);
     // The agent that is kept has tables of its own, which may differ from those of the catalogue.
     if (existing) requireTables(activation.catalog, existing.tables, 'the agent of this template');
     else requireTables(activation.catalog, activation.requiredTables, 'this template');
@@ -84,6 +84,12 @@ async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, 
   }
   throw new ServiceError('unavailable', { cause: new Error('the agent of the template was created and deleted repeatedly') });
 }
+
+const alreadyActivated = ({ id, name }: Agent): ServiceError =>
+  new ServiceError('template_already_activated', {
+    message: `The template is activated already, as the agent ${id} (${name}).`,
+    details: { agent_id: id },
+  });
 
 function requireTables(catalog: TenantCatalog, entries: readonly string[], owner: string): void {
   const { tables, reasons } = findMissingTables(catalog, entries);

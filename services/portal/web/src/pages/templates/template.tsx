@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Bot, Copy, Play, Power } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
-import { isLost } from '../../api/errors.ts';
+import { ApiError, isLost } from '../../api/errors.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
@@ -145,11 +145,14 @@ function Activate({ template, onClose }: DialogProps) {
       const path = { template_id: template.id };
       // An agent of an earlier activation has values of its own, which the overrides replace.
       const body = { name_override: name, model_override: model };
-      const { data } = await bodyOf(
+      const activation = bodyOf(
         api(environment).POST('/v1/templates/{template_id}/activate', { params: { path }, body, headers: { 'Idempotency-Key': key } }),
       );
-      notify(`${data.name} is active.`);
-      await openAgent(data.agent_id);
+      const agentId = await activation.then(({ data }) => {
+        notify(`${data.name} is active.`);
+        return data.agent_id;
+      }, agentOfEarlierActivation);
+      await openAgent(agentId);
     },
     (param) => param.replace('_override', ''),
   );
@@ -177,6 +180,13 @@ function Activate({ template, onClose }: DialogProps) {
       </form>
     </Dialog>
   );
+}
+
+/** The template may have been activated by another user since the page was read. Throws any other failure. */
+function agentOfEarlierActivation(cause: unknown): string {
+  if (!(cause instanceof ApiError) || cause.code !== 'template_already_activated') throw cause;
+  notify(cause.message, 'danger');
+  return String(cause.details.agent_id);
 }
 
 function Duplicate({ template, onClose }: DialogProps) {
