@@ -259,6 +259,27 @@ export const testActions = (started: () => PagesWorld) =>
       expect([model === 'Premium', data]).toMatchObject([false, { name: 'Customer insights', model }]);
     });
 
+    test('sees at once that a template is no longer activated after its agent was made inactive', async () => {
+      await visit.open('/live/templates');
+      const template = page.getByRole('listitem').filter({ hasText: 'Customer insights' });
+      await template.getByText('Activated', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      for (const [action, isActivated] of [
+        ['Make inactive', false],
+        ['Make active', true],
+      ] as const) {
+        await page.getByRole('button', { name: 'Actions of Customer insights', exact: true }).click();
+        await page.getByRole('menuitem', { name: action }).click();
+        await page
+          .getByText(`Customer insights is ${isActivated ? 'active' : 'inactive'}.`)
+          .first()
+          .waitFor();
+        await page.getByRole('link', { name: 'Templates', exact: true }).click();
+        await template.getByText('Activated', { exact: true }).waitFor({ state: isActivated ? 'attached' : 'detached' });
+        await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      }
+    });
+
     test('is led to the agent of a template that another user has activated in the meantime', async () => {
       const template = '/v1/templates/tpl_customer_insights';
       await world.call('POST', `${template}/deactivate`);

@@ -10,7 +10,7 @@ import { notify, notifyFailure } from '../../ui/feedback.tsx';
 
 type Listed = Pick<AgentSummary, 'id' | 'name' | 'status'>;
 
-/** Changes the status of an agent, and reads again what shows it. */
+/** Changes the status of an agent, and reads again what shows it: a template is activated while its agent is active. */
 export function useSetStatus() {
   const environment = useEnvironment();
   const client = useQueryClient();
@@ -18,7 +18,10 @@ export function useSetStatus() {
     try {
       await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params: { path: { agent_id: id } }, body: { status } }));
       notify(`${name} is ${status}.`);
-      await client.invalidateQueries({ queryKey: [environment, 'agents'] });
+      await Promise.all([
+        client.invalidateQueries({ queryKey: [environment, 'agents'] }),
+        client.invalidateQueries({ queryKey: [environment, 'templates'] }),
+      ]);
     } catch (cause) {
       notifyFailure(cause);
     }
@@ -38,7 +41,10 @@ export function AgentMenu({ agent, onDeleted }: { agent: Listed; onDeleted?: () 
     await api(environment).DELETE('/v1/agents/{agent_id}', { params: { path: { agent_id: agent.id } } });
     notify(`${agent.name} was deleted.`);
     onDeleted?.();
-    await client.invalidateQueries({ queryKey: [environment, 'agents'], refetchType: onDeleted ? 'none' : 'active' });
+    await Promise.all([
+      client.invalidateQueries({ queryKey: [environment, 'agents'], refetchType: onDeleted ? 'none' : 'active' }),
+      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
+    ]);
   };
   return (
     <>
