@@ -88,7 +88,8 @@ export const listUsage = route({
   path: '/v1/credits/usage',
   operationId: 'listUsage',
   summary: 'List or aggregate the usage of credits',
-  description: 'Records come newest first, periods earliest first, users and agents by what they used.',
+  description:
+    'Records come newest first, periods earliest first, users and agents by what they used. These change places while the organization works: walk ranges that have ended, or compare what all pages had with `meta.total`, and read again.',
   tag: 'Credits',
   auth: 'token',
   scope: 'credits:read',

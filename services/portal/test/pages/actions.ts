@@ -229,6 +229,23 @@ export const testActions = (started: () => PagesWorld) =>
       expect([(await isSaved).suggestedFilename(), requests]).toEqual(['audit-live.csv', 2]);
     });
 
+    test('exports each user once, also one who uses more while the pages are read', async () => {
+      const passes = [['usr_a'], ['usr_b', 'usr_a']];
+      let read = 0;
+      await rewrite(page, (body, url) => {
+        if (url.searchParams.get('group_by') !== 'user' || url.searchParams.get('limit') !== '200') return body;
+        const ids = passes[read++] ?? [];
+        const row = { total_credits: 1, query_count: 1, breakdown_by_model: {} };
+        return { data: ids.map((id) => ({ ...row, user_id: id })), meta: { ...(body['meta'] as Json), total: 2, next_cursor: null } };
+      });
+      await visit.open('/live/credits?group=user');
+      const isSaved = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Export as CSV' }).click();
+      const lines = (await readFile(await (await isSaved).path(), 'utf8')).trim().split('\r\n');
+      expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(['usr_a', 'usr_b']);
+      await page.unroute(api);
+    });
+
     test('duplicates a template, and deactivates it', async () => {
       await visit.open(paths['template'] ?? '');
       await page.getByRole('button', { name: 'Duplicate' }).click();

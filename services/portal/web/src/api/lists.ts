@@ -1,25 +1,7 @@
 import type { AgentSummary, TitledConversation } from '@agent-service/client';
 import { type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
-
-interface ApiPage<Row> {
-  data: Row[];
-  meta: { next_cursor: string | null; total: number };
-}
-
-/** Reads page after page, until the list or the signal ends. */
-export async function* readAll<Row>(
-  read: (cursor: string | undefined) => Promise<ApiPage<Row>>,
-  signal?: AbortSignal,
-): AsyncGenerator<ApiPage<Row>> {
-  let cursor: string | undefined;
-  do {
-    signal?.throwIfAborted();
-    const page = await read(cursor);
-    yield page;
-    cursor = page.meta.next_cursor ?? undefined;
-  } while (cursor);
-}
+import { type ApiPage, readAll } from './pages.ts';
 
 /**
  * For `placeholderData`: keeps the rows that are shown until the next ones arrive, if only filters, which are objects in the key, or what follows the

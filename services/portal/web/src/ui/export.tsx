@@ -2,18 +2,20 @@ import { Download } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { pause } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
-import { readAll } from '../api/lists.ts';
+import { type ApiPage, readAll, readMoving } from '../api/pages.ts';
 import { Button } from './button.tsx';
 import { toCsv } from './csv.ts';
 import { notify, notifyFailure } from './feedback.tsx';
-import { formatNumber } from './format.tsx';
+import { formatNumber, plural } from './format.tsx';
 
 interface ExportProps<Row> {
   fileName: string;
   disabled?: boolean;
   names: readonly string[];
   cells: (row: Row) => readonly unknown[];
-  read: (cursor: string | undefined) => Promise<{ data: Row[]; meta: { next_cursor: string | null; total: number } }>;
+  read: (cursor: string | undefined) => Promise<ApiPage<Row>>;
+  /** For a list whose rows change places while it is read. */
+  idOf?: ((row: Row) => string) | undefined;
 }
 
 /** A larger file would not fit into the browser's memory beside the page. */
@@ -39,35 +41,52 @@ function download(name: string, type: string, parts: string[]) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** The parts of the file, with a notice if it does not hold all rows. */
+async function readFile<Row>(
+  { names, cells, read, idOf }: ExportProps<Row>,
+  signal: AbortSignal,
+  onCount: (rows: number) => void,
+): Promise<{ parts: string[]; notice: string | undefined }> {
+  const parts = [toCsv([names])];
+  let [rows, total] = [0, 0];
+  const readPage = (cursor: string | undefined) => whenAllowed(() => read(cursor), signal);
+  for await (const { data, meta } of idOf ? readMoving(readPage, idOf, signal) : readAll(readPage, signal)) {
+    parts.push(toCsv(data.map(cells)));
+    rows += data.length;
+    total = meta.total;
+    onCount(rows);
+    if (rows >= maxRows) break;
+  }
+  return { parts, notice: noticeOf(rows, idOf ? total - rows : 0) };
+}
+
+function noticeOf(rows: number, missing: number): string | undefined {
+  if (rows >= maxRows) return `The file holds the first ${formatNumber(rows)} rows. Narrow the dates for the others.`;
+  if (missing > 0)
+    return `The file lacks ${plural(missing, 'row')} that moved while the list was read. Export it again, or choose days that have ended.`;
+  return undefined;
+}
+
 /** Reads every page of a list into a CSV file, and shows how far it is. */
-export function ExportButton<Row>({ fileName, disabled, names, cells, read }: ExportProps<Row>) {
+export function ExportButton<Row>(props: ExportProps<Row>) {
   const [count, setCount] = useState<number>();
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const run = async () => {
     abort.current = new AbortController();
     const { signal } = abort.current;
-    const parts = [toCsv([names])];
-    let rows = 0;
     setCount(0);
     try {
-      for await (const { data } of readAll((cursor) => whenAllowed(() => read(cursor), signal), signal)) {
-        parts.push(toCsv(data.map(cells)));
-        rows += data.length;
-        setCount(rows);
-        if (rows >= maxRows) {
-          notify(`The file holds the first ${formatNumber(rows)} rows. Narrow the dates for the others.`, 'danger');
-          break;
-        }
-      }
-      download(fileName, 'text/csv', parts);
+      const { parts, notice } = await readFile(props, signal, setCount);
+      if (notice) notify(notice, 'danger');
+      download(props.fileName, 'text/csv', parts);
     } catch (cause) {
       if (!signal.aborted) notifyFailure(cause);
     }
     if (!signal.aborted) setCount(undefined);
   };
   return (
-    <Button icon={Download} busy={count !== undefined} disabled={disabled} onClick={run}>
+    <Button icon={Download} busy={count !== undefined} disabled={props.disabled} onClick={run}>
       {count ? `${formatNumber(count)} rows` : 'Export as CSV'}
     </Button>
   );

@@ -22,6 +22,8 @@ const defaultDays = 30;
 const ownersAtOnce = 50;
 
 const isPeriod = (grouping: Grouping) => grouping !== 'user' && grouping !== 'agent';
+/** Users and agents are sorted by what they used, which grows while they are read. */
+const ownerOf = (row: UsageGroup) => row.user_id ?? row.agent_id ?? '';
 
 export function Usage() {
   const environment = useEnvironment();
@@ -47,6 +49,7 @@ export function Usage() {
               names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
               cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
               read={(cursor) => readUsage(environment, grouping, range, cursor)}
+              idOf={isPeriod(grouping) ? undefined : ownerOf}
             />
           </div>
           {fault && (

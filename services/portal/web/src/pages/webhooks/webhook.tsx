@@ -5,7 +5,7 @@ import { Pencil, RefreshCw, RotateCw, Send, Trash2, Webhook as WebhookIcon } fro
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { ApiError, isLost } from '../../api/errors.ts';
-import { readAll } from '../../api/lists.ts';
+import { readAll } from '../../api/pages.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
