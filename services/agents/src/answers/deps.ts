@@ -105,7 +105,8 @@ interface AnswerMetrics {
   countAcceptance(): void;
   /** Counts answers that began for waiting workers, without a job. */
   countAssignments(count: number): void;
-  observeEnd(outcome: Outcome, durationMs: number): void;
+  /** `failure` is a public error code; empty for answers that have not failed. */
+  observeEnd(outcome: Outcome, failure: string, durationMs: number): void;
   observeSettlement(durationMs: number): void;
   countRedispatches(reason: 'lease' | 'died' | 'lost' | 'doubtful' | 'returned', count: number): void;
   setCounts(counts: { waiting: number; inFlight: number }): void;
@@ -114,7 +115,7 @@ interface AnswerMetrics {
 function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
   const accepted = metrics.counter('answers_accepted_total', 'Messages accepted', []);
   const assigned = metrics.counter('answers_assigned_total', 'Answers that began for a waiting worker, without a job', []);
-  const ended = metrics.counter('answers_ended_total', 'Answers ended, by outcome', ['outcome']);
+  const ended = metrics.counter('answers_ended_total', 'Answers ended, by outcome and code of the failure', ['outcome', 'failure']);
   const seconds = metrics.seconds('answer_seconds', 'From acceptance to the end of an answer', ['outcome']);
   const settle = metrics.seconds('answer_settle_seconds', 'From a stored result to its settled end', []);
   const redispatched = metrics.counter('answers_redispatched_total', 'Answers given another job, by reason', ['reason']);
@@ -123,8 +124,8 @@ function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
   return {
     countAcceptance: () => accepted.inc(),
     countAssignments: (count) => assigned.inc(count),
-    observeEnd(outcome, durationMs) {
-      ended.inc({ outcome });
+    observeEnd(outcome, failure, durationMs) {
+      ended.inc({ outcome, failure });
       seconds.observe({ outcome }, Math.max(0, durationMs) / 1000);
     },
     observeSettlement: (durationMs) => settle.observe(durationMs / 1000),

@@ -287,7 +287,7 @@ export function announceEnds({ process: { logger }, replies, notices, metrics, n
   }
   for (const answer of answers) {
     const durationMs = now() - answer.acceptedAt;
-    metrics.observeEnd(answer.outcome, durationMs);
+    metrics.observeEnd(answer.outcome, answer.message.failure?.code ?? '', durationMs);
     logger.info({
       event: 'answer_ended',
       request_id: answer.requestId,

@@ -364,3 +364,32 @@ test('a hold or settlement that the ledger cannot decide leaves a line in the lo
     error.mockRestore();
   }
 });
+
+test('ended answers are counted by outcome and by the code of their failure', async () => {
+  const counts = async () => {
+    const text = await rig.deps.process.metrics.registry.getSingleMetricAsString('answers_ended_total');
+    const countOf = (labels: string) => Number(new RegExp(`\\{${labels}[^}]*\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+    return [
+      countOf('outcome="failed",failure="provider_error"'),
+      countOf('outcome="failed",failure="internal"'),
+      countOf('outcome="cancelled",failure=""'),
+      countOf('outcome="completed",failure=""'),
+    ];
+  };
+  const before = await counts();
+  const ids = await Promise.all(Array.from({ length: 4 }, async () => (await acceptOne()).message.id));
+  const [refused = '', unknown = '', cancelled = '', completed = ''] = ids;
+  for (const id of ids) await begin(id);
+  const failure = (code: string) => ({ code, message: 'No.' });
+  await rig.answers.fail([
+    { ...key(refused), attempt: 1, failure: failure('provider_error') },
+    { ...key(unknown), attempt: 1, failure: failure('code_of_a_later_version') },
+  ]);
+  await rig.cancel(key(cancelled));
+  await rig.answers.complete(result(completed, 1));
+  await untilValue(
+    () => endedOf(completed),
+    (ended) => ended.length > 0,
+  );
+  expect((await counts()).map((count, n) => count - (before[n] ?? 0))).toEqual([1, 1, 1, 1]);
+});

@@ -1,6 +1,7 @@
 // The alerts and dashboards of the chart, and the metrics that the operations guides name, against the metrics of running processes.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { publicErrorCodes } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeAgent, shareWorld, type World } from './world.ts';
 
@@ -16,6 +17,8 @@ const usualLabels = ['service', 'job', 'instance', 'namespace', 'le'];
 
 /** The metrics of all processes by name, each with the labels that its samples have; one without samples has none. */
 let metrics: ReadonlyMap<string, ReadonlySet<string>>;
+/** The names of the processes that serve people. */
+let httpServices: readonly string[];
 let world: World;
 
 beforeAll(async () => {
@@ -25,14 +28,21 @@ beforeAll(async () => {
   const body = JSON.stringify({ message: 'How many orders are there?' });
   const headers = { 'content-type': 'application/json' };
   expect((await world.call(live, { method: 'POST', path: `/v1/agents/${agent}/messages`, headers, body })).status).toBe(200);
-  metrics = await readMetrics(world);
+  const texts = await readMetrics(world);
+  metrics = labelsByMetric(texts);
+  httpServices = texts
+    .filter((text) => text.includes('# TYPE http_server_seconds '))
+    .map((text) => /^process_start_time_seconds\{service="([^"]+)"/m.exec(text)?.[1] ?? 'unnamed');
 });
 afterAll(() => world?.stop());
 
-async function readMetrics({ system }: World): Promise<Map<string, Set<string>>> {
+async function readMetrics({ system }: World): Promise<string[]> {
   const addresses = Object.entries(system.endpoints).flatMap(([name, url]) => (name.endsWith('.ops') ? [url] : []));
   expect(addresses.length).toBeGreaterThanOrEqual(9);
-  const texts = await Promise.all(addresses.map(async (url) => await (await fetch(`${url}/metrics`)).text()));
+  return await Promise.all(addresses.map(async (url) => await (await fetch(`${url}/metrics`)).text()));
+}
+
+function labelsByMetric(texts: readonly string[]): Map<string, Set<string>> {
   const labelsOf = new Map<string, Set<string>>();
   for (const line of texts.flatMap((text) => text.split('\n'))) readLine(line, labelsOf);
   return labelsOf;
@@ -112,6 +122,21 @@ test('an alert on absence asks for one metric by its labels', () => {
   expect(absences.length).toBeGreaterThan(0);
   // The result has the labels of a selector, and none for any other expression: two that are joined with "and" never fire.
   expect(absences.filter(([, expression]) => !/^absent\(\w+\{[^}]*\}\)$/.test(expression))).toEqual([]);
+});
+
+test('the alert on failed requests reads every process that serves people', () => {
+  const [, expression = ''] = expressions().find(([alert]) => alert === 'AgentServiceErrors') ?? [];
+  const selectors = [...expression.matchAll(/\bservice=~?"([^"]*)"/g)].map(([, services = '']) => services.split('|').sort());
+  expect(selectors.length).toBeGreaterThan(0);
+  for (const services of selectors) expect(services).toEqual([...new Set(httpServices)].sort());
+});
+
+test('an alert on failed answers names codes that answers fail with', () => {
+  const codes = expressions().flatMap(([, expression]) =>
+    [...expression.matchAll(/\bfailure=~"([^"]*)"/g)].flatMap(([, names = '']) => names.split('|')),
+  );
+  expect(codes.length).toBeGreaterThan(0);
+  expect(codes.filter((code) => !Object.hasOwn(publicErrorCodes, code))).toEqual([]);
 });
 
 test('the operations guides name no metric that a process does not have', () => {
