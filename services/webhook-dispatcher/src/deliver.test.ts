@@ -15,7 +15,16 @@ const agentOf = () => {
   agent.get('https://receiver.example').intercept({ path: '/', method: 'POST' }).reply(200, 'ok').persist();
   return agent;
 };
-const attempt = { url: 'https://receiver.example/', eventId: 'evt_1', body: '{}', secrets: ['whsec_AAAA'], receivedAtMs: '0', attempt: 1 };
+const attempt = {
+  url: 'https://receiver.example/',
+  webhookId: 'whk_1',
+  eventId: 'evt_1',
+  eventType: 'conversation.completed',
+  body: '{}',
+  secrets: ['whsec_AAAA'],
+  receivedAtMs: '0',
+  attempt: 1,
+};
 const processOf = () => ({ metrics: createMetrics('test'), logger: createLogger('test', 'silent') }) as unknown as ProcessContext;
 
 afterEach(() => void jest.useRealTimers());
@@ -33,6 +42,44 @@ test('an outcome is reported with the URL that the attempt was sent to', async (
   const deliver = createDeliver({ process: processOf(), webhooks, agent });
   await deliver({ job: 'job', deliveries: [deliveryOf('org_a', 1)] }, new AbortController().signal);
   expect(reported).toEqual([expect.objectContaining({ url: attempt.url, answer: expect.objectContaining({ status: 200 }) })]);
+  await agent.close();
+});
+
+test('each attempt that fails leaves a line in the log, which names the receiver by its host only', async () => {
+  const agent = new MockAgent();
+  agent.disableNetConnect();
+  const receiver = agent.get('https://receiver.example:8443');
+  for (const status of [200, 302, 500]) receiver.intercept({ path: '/hooks?token=secret', method: 'POST' }).reply(status, 'private');
+  const process = processOf();
+  const info = jest.spyOn(process.logger, 'info');
+  const webhooks = {
+    beginDelivery: async ({ items }: { items: object[] }) => ({
+      results: items.map(() => ({
+        begun: { ...attempt, url: 'https://user:password@receiver.example:8443/hooks?token=secret', attempt: 2 },
+      })),
+    }),
+    endDelivery: async () => ({}),
+  } as unknown as Client<'webhooks'>;
+  const deliver = createDeliver({ process, webhooks, agent });
+  // No receiver answers the last one.
+  for (const n of [1, 2, 3, 4]) await deliver({ job: 'job', deliveries: [deliveryOf('org_a', n)] }, new AbortController().signal);
+  // The process stops, which is no failure of the receiver.
+  await deliver({ job: 'job', deliveries: [deliveryOf('org_a', 5)] }, AbortSignal.abort());
+  const common = {
+    event: 'delivery_attempt',
+    organization_id: 'org_a',
+    environment: 'live',
+    webhook_id: 'whk_1',
+    event_id: 'evt_1',
+    event_type: 'conversation.completed',
+    host: 'receiver.example:8443',
+    attempt: 2,
+  };
+  expect(info.mock.calls.map(([fields]) => fields)).toEqual([
+    { ...common, delivery_id: 'org_a_2', outcome: '3xx' },
+    { ...common, delivery_id: 'org_a_3', outcome: '5xx' },
+    { ...common, delivery_id: 'org_a_4', outcome: 'connection' },
+  ]);
   await agent.close();
 });
 

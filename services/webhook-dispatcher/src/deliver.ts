@@ -54,7 +54,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     retry(() => end.add(item), { pauseAfter: (failures) => reportPausesMs[failures - 1] });
 
   async function deliver(key: DeliveryInJob, stopping: AbortSignal): Promise<void> {
-    const { organizationId, deliveryId } = key.delivery;
+    const { deliveryId } = key.delivery;
     const attempt = await begin.add(key);
     if (!attempt) return;
     if (attempt.attempt === 1) firstAttempts.observe((processClock.now() - Number(attempt.receivedAtMs)) / 1000);
@@ -62,14 +62,9 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const outcome = await inStepSpan('POST', run, (end) => describeAttempt(deliveryId, attempt, end));
     const label = labelOf(outcome);
     attempts.inc({ outcome: label });
-    logger.debug({
-      event: 'delivery_attempt',
-      delivery_id: deliveryId,
-      event_id: attempt.eventId,
-      organization_id: organizationId,
-      attempt: attempt.attempt,
-      outcome: label,
-    });
+    // The receiver's failure, and none of the service: no warning. The webhook's pauses between attempts bound the lines.
+    const level = label === '2xx' || label === 'stopped' ? 'debug' : 'info';
+    logger[level]({ event: 'delivery_attempt', ...describeDelivery(key, attempt), outcome: label });
     await report({ ...key, url: attempt.url, ...toMessage(outcome) });
   }
 
@@ -81,6 +76,18 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     if (failed) throw failed.reason;
   };
 }
+
+/** Without the path and query of the URL, which may hold a secret of the receiver. */
+const describeDelivery = ({ delivery }: DeliveryInJob, { url, webhookId, eventId, eventType, attempt }: BegunAttempt) => ({
+  organization_id: delivery.organizationId,
+  environment: delivery.environment,
+  webhook_id: webhookId,
+  delivery_id: delivery.deliveryId,
+  event_id: eventId,
+  event_type: eventType,
+  host: new URL(url).host,
+  attempt,
+});
 
 /** The span has the host of the URL only: the path or query may hold a secret of the receiver. */
 function describeAttempt(deliveryId: string, { url, eventId, attempt }: BegunAttempt, end: SpanEnd<AttemptOutcome>): SpanDescription {

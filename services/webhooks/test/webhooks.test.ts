@@ -282,7 +282,7 @@ test('an attempt has the time at which its delivery was made, also where an old 
   await as(() => webhooks.gateway.redeliver({ endpointId, deliveryId }));
   await until('it is dispatched again', async () => (await armedOf(endpointId)).length > 0);
   const { results } = await webhooks.dispatcher.beginDelivery({ items: await armedOf(endpointId) });
-  expect(results[0]?.begun).toMatchObject({ attempt: 1, receivedAtMs: String(clock) });
+  expect(results[0]?.begun).toMatchObject({ attempt: 1, receivedAtMs: String(clock), webhookId: endpointId, eventType: 'agent.created' });
 });
 
 test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fails', async () => {

@@ -75,6 +75,8 @@ function toBegun(open: Open, tenant: Tenant, row: AttemptRow, at: number) {
     secrets: previousSecret === undefined ? [secret] : [secret, previousSecret],
     receivedAtMs: toMs(row.createdAt),
     attempt: row.attemptsMade + 1,
+    webhookId: row.webhookId,
+    eventType: row.eventType,
   };
 }
 

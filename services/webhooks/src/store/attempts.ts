@@ -9,6 +9,7 @@ export interface AttemptRow {
   webhookId: string;
   url: string;
   eventId: string;
+  eventType: string;
   body: string;
   secret: string;
   previousSecret: string | null;
@@ -33,8 +34,8 @@ const jobRecordset =
   'jsonb_to_recordset($1::jsonb) as job (position integer, organization_id text, environment text, id text, dispatch integer)';
 
 const findAttemptsStatement = `
-  select job.position, delivery.endpoint_id as "webhookId", endpoint.url, delivery.event_id as "eventId", event.body, endpoint.secret,
-    endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
+  select job.position, delivery.endpoint_id as "webhookId", endpoint.url, delivery.event_id as "eventId", event.type as "eventType", event.body,
+    endpoint.secret, endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
     delivery.created_at as "createdAt", delivery.attempts_made as "attemptsMade"
   from ${jobRecordset}
   cross join lateral (
@@ -46,7 +47,7 @@ const findAttemptsStatement = `
     where organization_id = job.organization_id and environment = job.environment and id = delivery.endpoint_id
       and active and deleted_at is null and delivery.created_at > coalesce(void_before, '-infinity') offset 0) as endpoint
   cross join lateral (
-    select body from events
+    select type, body from events
     where organization_id = job.organization_id and environment = job.environment and id = delivery.event_id offset 0) as event`;
 
 /**
