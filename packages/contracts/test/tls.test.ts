@@ -57,6 +57,13 @@ test('a caller in plain text, or without a certificate of the authority, is not 
   await expect(ask({ GRPC_TLS_CA_FILE: tls.GRPC_TLS_CA_FILE })).rejects.toMatchObject({ code: 'unavailable' });
 });
 
+test('a health check that fails has the fault of the connection as its cause', async () => {
+  const client = connect({ ...tls, GRPC_TLS_CA_FILE: (await writeCertificate(testCertificate())).GRPC_TLS_CA_FILE });
+  const fault = await client.checkHealth().catch((cause: unknown) => cause);
+  client.close();
+  expect(fault).toMatchObject({ message: 'identity is not serving', cause: { message: expect.stringMatching(/certificate/) } });
+});
+
 test('certificates that are renewed while the processes run are those of the next connections', async () => {
   const advance = fakeIntervals();
   const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();

@@ -16,3 +16,8 @@ export function reasonOf(cause: unknown): string {
   const [first] = (cause as { errors?: unknown[] }).errors ?? [];
   return first === undefined ? cause.message : reasonOf(first);
 }
+
+/** The message of the innermost cause, for operators: that of a `ServiceError` is for callers, and its causes say what happened. */
+export function rootReasonOf(cause: unknown): string {
+  return Error.isError(cause) && Error.isError(cause.cause) ? rootReasonOf(cause.cause) : reasonOf(cause);
+}

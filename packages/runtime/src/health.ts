@@ -1,5 +1,5 @@
 import { withTimeout } from '@agent-service/work';
-import { reasonOf } from './failures.ts';
+import { rootReasonOf } from './failures.ts';
 import type { Logger } from './log.ts';
 
 const checkLimitMs = 1_500;
@@ -67,6 +67,6 @@ async function faultOf(check: () => Promise<unknown>): Promise<string | undefine
     await withTimeout(check(), checkLimitMs, () => new Error(`no answer within ${checkLimitMs} ms`));
     return undefined;
   } catch (cause) {
-    return reasonOf(cause);
+    return rootReasonOf(cause);
   }
 }

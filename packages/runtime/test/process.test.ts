@@ -72,11 +72,19 @@ test('the log names the checks that make a process unready, once for each outage
   expect(events).toEqual([{ event: 'unready', faults: { database: 'is away' } }, { event: 'ready' }]);
 });
 
-test('a check that fails with one error for each address of a host has the message of the first', async () => {
+test('the fault of a check is the message of its innermost cause, which says what happened', async () => {
   const health = createHealth({ warn: () => undefined, info: () => undefined });
-  health.addCheck('redis', () => Promise.reject(new AggregateError([new Error('refused by ::1'), new Error('refused by 127.0.0.1')])));
+  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:5432'), new Error('connect ECONNREFUSED 127.0.0.1:5432')]);
+  const failWith = (cause: unknown) => () => Promise.reject(new Error('A text for callers.', { cause }));
+  health.addCheck('database', failWith(refused));
+  health.addCheck('agents', failWith(new Error('agents is not serving', { cause: new Error('certificate has expired') })));
+  health.addCheck('identity', failWith(undefined));
   health.markReady();
-  expect(await health.report()).toEqual({ ready: false, faults: { redis: 'refused by ::1' } });
+  expect((await health.report()).faults).toEqual({
+    database: 'connect ECONNREFUSED ::1:5432',
+    agents: 'certificate has expired',
+    identity: 'A text for callers.',
+  });
 });
 
 test('checks that fail for less than the tolerated time in one piece leave a started process ready', async () => {

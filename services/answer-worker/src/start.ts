@@ -11,6 +11,7 @@ import {
   startWorker,
 } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
+import { rootReasonOf } from '@agent-service/runtime/failures';
 import { sleep } from '@agent-service/work';
 import { createAnswersApi } from './answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
@@ -112,9 +113,16 @@ export async function composeDeps(
 const retryTimeMs = 250;
 
 /** Deadlines of answers are times of day, so no answer is begun before the clock was compared with that of agents. */
-async function waitForTime({ clock, stopping }: ProcessContext, agents: Client<'agents'>): Promise<void> {
+async function waitForTime({ clock, stopping, logger }: ProcessContext, agents: Client<'agents'>): Promise<void> {
+  const logged = new Set<string>();
+  function logOnce(cause: unknown): void {
+    // Without the durations and ports, in which texts about one fault differ.
+    const reason = rootReasonOf(cause).replaceAll(/\d+/g, '');
+    if (!logged.has(reason)) logger.warn({ event: 'waiting_for_agents', err: cause });
+    logged.add(reason);
+  }
   while (!clock.isMeasured) {
-    await agents.checkHealth().catch(() => undefined);
+    await agents.checkHealth().catch(logOnce);
     if (!clock.isMeasured && !(await sleep(retryTimeMs, stopping))) return;
   }
 }

@@ -150,6 +150,10 @@ test('it starts without Redis and agents, alive and not ready, and works as soon
   await scene.agents.stop();
   worker = await startWorkerProcess({ ...scene, redisUrl: redis.url });
   expect([await worker.isAlive(), await worker.isReady()]).toEqual([true, false]);
+  const { log } = worker;
+  const waits = () => log.filter(({ event }) => event === 'waiting_for_agents');
+  await until('it says what it waits for', () => waits().length > 0);
+  expect(JSON.stringify(waits())).toContain('ECONNREFUSED');
   await redis.start();
   await scene.agents.start();
   await until('it is ready', worker.isReady);

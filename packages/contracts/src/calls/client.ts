@@ -99,7 +99,8 @@ async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampl
     if (replica.state === 'serving') return;
     checked.push(replica);
   }
-  throw new ServiceError('unavailable', { message: `${name} is not serving` });
+  const cause = checked.find(({ fault }) => fault)?.fault;
+  throw new ServiceError('unavailable', { message: `${name} is not serving`, cause });
 }
 
 /** Empty until the addresses are resolved, which the first call begins. */

@@ -39,6 +39,7 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
   const beganAt = performance.now();
   return new Promise((resolve) => {
     const onEnd = (error: GrpcError | null, response?: object) => {
+      replica.fault = error ?? undefined;
       if (error) replica.state = stateAfter(error);
       else {
         replicas.noteResponse(replica);

@@ -30,6 +30,8 @@ export interface Replica {
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
   isChecking: boolean;
+  /** Why the last health check got no answer; undefined after an answer. */
+  fault: Error | undefined;
   /** The challenge under which calls to this replica are signed; empty until the replica has sent one. */
   challenge: string;
   /** The name under which the replica measures how long our calls are under way. */
@@ -155,6 +157,7 @@ export class ReplicaSet {
       checkedAt: 0,
       state: 'serving',
       isChecking: false,
+      fault: undefined,
       challenge: '',
       sender: randomUUID(),
     };
