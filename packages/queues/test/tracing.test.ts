@@ -16,7 +16,7 @@ test('without a collector a job carries nothing of a trace', async () => {
   await process.stop();
 });
 
-test('each job goes on with the trace that it was added with, though several travel together', async () => {
+test('each job goes on with the trace that it was added with, alone or with others, and not with that of the work that adds it', async () => {
   const collector = await spanCollector();
   const stop = startExporter('test', { endpoint: collector.url }, createLogger('test', 'silent'));
   const process = await testProcess();
@@ -36,16 +36,20 @@ test('each job goes on with the trace that it was added with, though several tra
       () => undefined,
       async () => traceHeaders()['traceparent'] ?? '',
     );
-  const [one, two] = await Promise.all([request('one'), request('two')]);
-  await createProducer(process, redis, 'answer').add([
-    { payload: answerJob('one'), traceparent: one },
-    { payload: answerJob('two'), traceparent: two },
-  ]);
-  await until('both are worked on', async () => worked === 2);
+  const [one, two, alone] = await Promise.all([request('one'), request('two'), request('alone')]);
+  const producer = createProducer(process, redis, 'answer');
+  await inStepSpan('dispatch', async () => {
+    await producer.add([
+      { payload: answerJob('one'), traceparent: one },
+      { payload: answerJob('two'), traceparent: two },
+    ]);
+    await producer.add([{ payload: answerJob('alone'), traceparent: alone }]);
+  });
+  await until('all are worked on', async () => worked === 3);
   await process.stop();
   await stop();
   const { spans } = collector;
-  for (const [name, traceparent] of Object.entries({ one, two })) {
+  for (const [name, traceparent] of Object.entries({ one, two, alone })) {
     const [, traceId] = traceparent.split('-');
     const work = spans.find((span) => span.name === `work on ${name}`);
     expect(work?.traceId).toBe(traceId);

@@ -144,7 +144,8 @@ function optionsOf<Payload>(jobId: string, { priority, traceparent }: NewJob<Pay
     ...leaveNothing,
     jobId,
     ...(priority === undefined ? {} : { priority }),
-    ...(traceparent && isRecording() ? { telemetry: { metadata: JSON.stringify({ traceparent }) } } : {}),
+    // Without omitContext BullMQ replaces it in a job that is added alone, by the trace of the work that adds it.
+    ...(traceparent && isRecording() ? { telemetry: { metadata: JSON.stringify({ traceparent }), omitContext: true } } : {}),
   };
 }
 

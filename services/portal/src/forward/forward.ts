@@ -5,6 +5,7 @@ import type { BufferedBytes } from '@agent-service/http/replies/buffered-bytes';
 import type { Exchange } from '@agent-service/http/replies/exchange';
 import type { Reply, StreamEnd } from '@agent-service/http/replies/reply';
 import { type BodyLimits, readBytes, refuseBody } from '@agent-service/http/requests/body';
+import { traceHeaders } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { admit, callFor, type PipelineDeps } from '../pipeline.ts';
 import type { Session } from '../sessions/sessions.ts';
@@ -14,7 +15,7 @@ import type { ForwardedPath } from './path.ts';
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 type ForwardedMethod = (typeof methods)[number];
 
-/** Everything that the pages may tell the gateway, besides the request's id. No cookie, and nothing about the connection. */
+/** Everything that the pages may tell the gateway, besides the request's id and trace. No cookie, and nothing about the connection. */
 const requestHeaders = ['content-type', 'accept', 'idempotency-key', 'if-match', 'if-none-match', 'last-event-id'] as const;
 /** Everything of the gateway's reply that pages have a use for. The portal's own security headers stand in place of the gateway's. */
 const replyHeaders = [
@@ -167,7 +168,8 @@ async function send(
     response.off('close', onEnd);
     stopping.removeEventListener('abort', onEnd);
   };
-  const headers = { ...selectHeaders(request.headers), authorization: `Bearer ${accessToken}`, 'x-request-id': requestId };
+  const own = { authorization: `Bearer ${accessToken}`, 'x-request-id': requestId, ...traceHeaders() };
+  const headers = { ...selectHeaders(request.headers), ...own };
   const headersTimeout = method === 'POST' && messagePath.test(target.path) ? headLimits.messageMs : headLimits.usualMs;
   const limits = { headersTimeout, bodyTimeout: quietLimitMs, signal: abort.signal };
   const reply = await gateways.request({ path: target.path, method, headers, body: body ?? null, ...limits }).catch((cause: unknown) => {
