@@ -5,11 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from '@agent-service/local/host/waiting';
+import { createMetrics, type ProcessContext } from '@agent-service/runtime';
 import { nodeOptions } from '@agent-service/runtime/config';
 import { testFolder } from '@agent-service/testkit';
+import { tenantName } from '@agent-service/work';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveScope } from '../src/scope/resolve-scope.ts';
-import { createStatementGate, type GateOptions, type StatementGate } from '../src/threads/statement-gate.ts';
+import { createStatementGate, type GateOptions, openStatementGate, type StatementGate } from '../src/threads/statement-gate.ts';
 import { scope } from './support/gate-catalog.ts';
 
 const hostile = new URL('./support/hostile-gate-thread.ts', import.meta.url);
@@ -106,6 +108,22 @@ test.each([
   for (const outcome of outcomes.slice(1)) expect(outcome).toEqual({ status: 'fulfilled', value: passed });
   expect(lost).toEqual([reason]);
   expect(ready()).toBe(1);
+});
+
+test('the log names the tenant whose statement lost its thread', async () => {
+  const lines: object[] = [];
+  const process = {
+    logger: { warn: (fields: object) => void lines.push(fields) },
+    metrics: createMetrics('test'),
+    health: { addCheck: () => undefined },
+    onStop: () => undefined,
+  } as unknown as ProcessContext;
+  const gate = openStatementGate(process, { threads: 1, entry: hostile });
+  open.push(gate);
+  const tenant = tenantName({ organizationId: 'org_a', environment: 'live' });
+  await expect(gate.of(tenant).pass('exit', scope)).rejects.toMatchObject(tooMuch);
+  const line = { event: 'statement_gate_thread_lost', reason: 'crash', organization_id: 'org_a', environment: 'live' };
+  expect(lines).toEqual([expect.objectContaining(line)]);
 });
 
 test('a tenant whose statements exceed their time holds at most one thread, and is refused for some seconds after three', async () => {

@@ -5,6 +5,12 @@ export interface TenantKey {
 
 export const tenantName = ({ organizationId, environment }: TenantKey): string => `${organizationId} ${environment}`;
 
+/** The tenant that `tenantName` made a name of. */
+export function tenantOf(name: string): TenantKey {
+  const [organizationId = '', environment = ''] = name.split(' ');
+  return { organizationId, environment };
+}
+
 const defaultSlowMs = 250;
 /** A tenant is slow in comparison: where every call is slow, the system is loaded and no tenant is at fault. */
 const timesTheFirst = 2;

@@ -1,4 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
+import { tenantOf } from '@agent-service/work';
 import { cancelled, DataFailure } from '../failure.ts';
 import type { PassedStatement } from '../gates/pass-gates.ts';
 import type { ResolvedScope } from '../scope/scope.ts';
@@ -25,7 +26,8 @@ export interface TenantGate {
 
 interface GateListener {
   onThreads(ready: number): void;
-  onLost(reason: LossReason | 'start', cause: unknown): void;
+  /** With the name of the tenant whose statement the thread had; a thread that does not start, or ends between statements, had none. */
+  onLost(reason: LossReason | 'start', cause: unknown, tenant?: string): void;
   onDone(outcome: Outcome['kind'], seconds: number): void;
 }
 
@@ -179,7 +181,7 @@ function record(tenant: string, outcome: Outcome, { costly, listener, ms }: Reco
   listener.onDone(outcome.kind, ms / 1000);
   if (outcome.kind === 'lost') {
     costly.recordLoss(tenant);
-    listener.onLost(outcome.reason, outcome.cause);
+    listener.onLost(outcome.reason, outcome.cause, tenant);
   } else costly.recordCost(tenant, outcome.cpuMs);
 }
 
@@ -241,7 +243,7 @@ const busy = () => new DataFailure('unavailable', 'Too many statements wait to b
 /** A gate that is closed with the process, makes it unready while no thread can be started, and reports to its log and metrics. */
 export function openStatementGate(
   { logger, metrics, health, onStop }: ProcessContext,
-  options: Pick<GateOptions, 'threads'> = {},
+  options: Pick<GateOptions, 'threads' | 'entry'> = {},
 ): StatementGate {
   const threads = metrics.gauge('statement_gate_threads', 'Threads that are ready to check statements', []);
   const lost = metrics.counter('statement_gate_threads_lost_total', 'Threads that had to be replaced or could not be started', ['reason']);
@@ -250,9 +252,11 @@ export function openStatementGate(
     ...options,
     listener: {
       onThreads: (ready) => threads.set(ready),
-      onLost(reason, cause) {
+      onLost(reason, cause, tenant) {
         lost.inc({ reason });
-        logger.warn({ event: 'statement_gate_thread_lost', reason, err: cause });
+        const of = tenant === undefined ? undefined : tenantOf(tenant);
+        const about = { organization_id: of?.organizationId, environment: of?.environment };
+        logger.warn({ event: 'statement_gate_thread_lost', reason, ...about, err: cause });
       },
       onDone: (outcome, duration) => seconds.observe({ outcome }, duration),
     },
