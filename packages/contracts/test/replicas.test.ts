@@ -1,7 +1,16 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
-import { type handleUnaryCall, type MethodDefinition, Server as RpcServer, ServerCredentials } from '@grpc/grpc-js';
+import { until } from '@agent-service/testkit';
+import {
+  ChannelCredentials,
+  type handleUnaryCall,
+  type MethodDefinition,
+  Client as RpcClient,
+  Server as RpcServer,
+  ServerCredentials,
+  status,
+} from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { staleCallError } from '../src/calls/wire.ts';
 import { loadService } from '../src/catalogue.ts';
@@ -200,4 +209,45 @@ test('a call that is refused under the challenge that its server sent is not sig
   expect(received).toBe(2);
   refused.close();
   server.forceShutdown();
+});
+
+test('a health check that is signed under an unknown secret is refused, and one without a signature is answered', async () => {
+  const unknown = { ...config, SERVICE_SECRET: ['another-secret-that-is-long-enough'] } as unknown as ClientConfig;
+  const stranger = createClient('credits', { address: `ipv4:127.0.0.1:${first.port}`, as: 'gateway', config: unknown });
+  const fault = await stranger.checkHealth().catch((cause: unknown) => cause);
+  stranger.close();
+  expect(fault).toMatchObject({
+    message: 'credits is not serving',
+    cause: { code: status.UNAUTHENTICATED, message: expect.stringContaining('SERVICE_SECRET') },
+  });
+  const unsigned = new RpcClient(`127.0.0.1:${first.port}`, ChannelCredentials.createInsecure());
+  const bytes = (value: Buffer) => value;
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  unsigned.makeUnaryRequest('/grpc.health.v1.Health/Check', bytes, bytes, Buffer.alloc(0), (error, response) => resolve(error ?? response));
+  expect(await promise).toBeInstanceOf(Buffer);
+  unsigned.close();
+});
+
+test('health checks pass in each step of a rotation, beside processes of the step before', async () => {
+  const [former, next] = [...config.SERVICE_SECRET, 'the-next-secret-that-is-long-enough'] as [string, string];
+  const steps = [[former], [former, next], [next, former], [next]];
+  for (const [step, secrets] of steps.entries()) {
+    const own = { ...config, SERVICE_SECRET: secrets };
+    const implementation = everyMethod('credits', () => ({ allow: services('gateway'), handle: async () => ({}) }));
+    const server = await createProcess('replica', own as never, (process) =>
+      serve(process, own as never, 'credits', implementation as unknown as Implementation<'credits'>),
+    );
+    for (const secretsOfCaller of steps.slice(Math.max(0, step - 1), step + 2)) {
+      const callerConfig = { ...config, SERVICE_SECRET: secretsOfCaller } as unknown as ClientConfig;
+      const caller = createClient('credits', { address: `ipv4:127.0.0.1:${server.started}`, as: 'gateway', config: callerConfig });
+      await until('it serves', () =>
+        caller.checkHealth().then(
+          () => true,
+          () => false,
+        ),
+      );
+      caller.close();
+    }
+    await server.stop();
+  }
 });

@@ -9,7 +9,7 @@ import { isRead, isRepeatable, loadService, type ServiceName, timeoutOf, uncapit
 import { ServiceError } from '../errors/service-error.ts';
 import { callOnce, callWithFailover, type Done, DuplicateBudget, type OutgoingCall } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
-import { checkReplica } from './health.ts';
+import { type Checking, checkReplica } from './health.ts';
 import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
 import { describeSent, spanNameOf } from './spans.ts';
@@ -44,14 +44,15 @@ interface Calling {
 export function createClient<Name extends ServiceName>(name: Name, { address, as, config, clock }: ClientOptions): Client<Name> {
   const service = loadService(name);
   const methods = Object.entries(service) as [string, MethodDefinition<object, object>][];
+  const signer = new CallSigner(openServiceKeys(config, as), as, name);
   const replicas: ReplicaSet = new ReplicaSet({
     addresses: readTarget(address),
     credentials: clientCredentials(config, address),
     options: channelOptions,
-    check: (replica) => checkReplica(replicas, replica, clock),
+    check: (replica) => checkReplica(checking, replica),
     isCheckedFirst: clock !== undefined,
   });
-  const signer = new CallSigner(openServiceKeys(config, as), as, name);
+  const checking: Checking = { replicas, signer, clock };
   const calling: Calling = { replicas, budget: new DuplicateBudget(), signer };
 
   const call = (methodName: string, definition: MethodDefinition<object, object>) => {
@@ -70,7 +71,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   };
   const client = {
     ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),
-    checkHealth: () => checkHealth(replicas, name, clock),
+    checkHealth: () => checkHealth(checking, name),
     replicas: () => listReplicas(replicas),
     close: () => replicas.close(),
   };
@@ -91,11 +92,12 @@ export function openClient<Name extends ServiceName>(
 }
 
 /** A service serves where one of its replicas says so. */
-async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampler | undefined): Promise<void> {
+async function checkHealth(checking: Checking, name: string): Promise<void> {
+  const { replicas } = checking;
   const checked: Replica[] = [];
   if (!replicas.isStarted) await replicas.start();
   for (let replica = replicas.pick(); replica; replica = replicas.pick(checked)) {
-    await checkReplica(replicas, replica, clock);
+    await checkReplica(checking, replica);
     if (replica.state === 'serving') return;
     checked.push(replica);
   }

@@ -10,6 +10,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Challenges } from '../callers/challenges.ts';
+import type { CallSigner, CallVerifier } from '../callers/signed-caller.ts';
 import { describeService, readProtos } from '../protos.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 import { startUnaryCall } from './unary-call.ts';
@@ -34,8 +35,17 @@ const healthMethod = healthService['Check'] as MethodDefinition<object, object>;
 
 const checkLimitMs = 500;
 
+/** The signature of a check covers the same each time: it proves a secret that the server knows, and a check that is repeated has no effect. */
+const signedCheck = { path: healthMethod.path, requestId: '', idempotency: '', body: new Uint8Array() };
+
+export interface Checking {
+  readonly replicas: ReplicaSet;
+  readonly signer: CallSigner;
+  readonly clock: ClockSampler | undefined;
+}
+
 /** Asks one replica whether it serves, and notes what it says or that it says nothing. */
-export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: ClockSampler | undefined): Promise<void> {
+export function checkReplica({ replicas, signer, clock }: Checking, replica: Replica): Promise<void> {
   const beganAt = performance.now();
   return new Promise((resolve) => {
     const onEnd = (error: GrpcError | null, response?: object) => {
@@ -52,9 +62,11 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
       const peerMs = Number(text(metadata, headers.time));
       if (Number.isFinite(peerMs)) clock?.sample(peerMs, beganAt, performance.now());
     };
+    const metadata = new Metadata();
+    metadata.set(headers.caller, signer.sign({ ...signedCheck, challenge: replica.challenge }, undefined, undefined).caller);
     const request = {
       body: healthMethod.requestSerialize({ service: '' }),
-      metadata: new Metadata(),
+      metadata,
       deadline: Date.now() + checkLimitMs,
     };
     startUnaryCall(replica.channel, healthMethod, request, { onHeaders, onEnd });
@@ -78,8 +90,20 @@ type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 
 const statusNumbers: Record<ServingStatus, number> = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 };
 
-/** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time and the challenge that calls are signed under. */
-export function serveHealth({ health, clock, onStop }: ProcessContext, server: Server, challenges: Challenges): void {
+const unknownKey = {
+  code: status.UNAUTHENTICATED,
+  details: 'The check is signed with a key that this service does not know: compare SERVICE_SECRET or SERVICE_KEYS of both.',
+};
+
+/**
+ * Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time and the challenge that
+ * calls are signed under. A service whose calls would all be refused is told so: it must not become ready. Balancers do not sign.
+ */
+export function serveHealth(
+  { health, clock, onStop }: ProcessContext,
+  server: Server,
+  { verifier, challenges }: { readonly verifier: CallVerifier; readonly challenges: Challenges },
+): void {
   let serving: ServingStatus = 'NOT_SERVING';
   const watchers = new Set<ServerWritableStream<HealthRequest, object>>();
   const answer = (what: ServingStatus) => ({ status: statusNumbers[what] });
@@ -94,7 +118,9 @@ export function serveHealth({ health, clock, onStop }: ProcessContext, server: S
       metadata.set(headers.time, String(clock.now()));
       metadata.set(headers.challenge, challenges.present);
       call.sendMetadata(metadata);
-      if (call.request.service === '') callback(null, answer(serving));
+      const caller = text(call.metadata, headers.caller);
+      if (caller !== undefined && !verifier.verify({ caller, voucher: '' }, signedCheck)) callback(unknownKey);
+      else if (call.request.service === '') callback(null, answer(serving));
       else callback({ code: status.NOT_FOUND, details: 'The health of single services is not published.' });
     },
     Watch(call: ServerWritableStream<HealthRequest, object>) {

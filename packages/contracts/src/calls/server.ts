@@ -69,7 +69,7 @@ export async function serve<Name extends ServiceName>(
   const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, checks, observer);
   server.addService(service, handlers);
   const streams = serveCallStreams(server, streamedMethods(service, handlers));
-  serveHealth(process, server, checks.challenges);
+  serveHealth(process, server, checks);
 
   const port = await bind(server, config);
   process.onStop('grpc server', () => drain(server, streams), drainLimitMs + 1_000);
