@@ -16,7 +16,18 @@ const isLocale = (tag: string): boolean => {
   }
 };
 
-const timeZones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+/**
+ * UTC, or a name with an area, old or new: `Intl.supportedValuesOf` lists only one name of each zone, as Asia/Calcutta. PostgreSQL reads offsets and
+ * abbreviations otherwise: +05:30 is west of UTC to it.
+ */
+function isTimeZone(name: string): boolean {
+  if (name === 'UTC') return true;
+  try {
+    return name.includes('/') && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 export const answerWorkerSettings = z.object({
   ...processSettings,
@@ -44,7 +55,7 @@ export const answerWorkerSettings = z.object({
     .describe('How the built-in model writes numbers and amounts, as `de-DE`; `context.locale` of a message comes before it.'),
   DATA_TIME_ZONE: z
     .string()
-    .refine((name) => timeZones.has(name), 'must be the name of a time zone, such as Europe/Berlin')
+    .refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin')
     .default('UTC')
     .describe('The time zone of "today" in business data, for models and for the sessions of their statements, as `Europe/Berlin`.'),
   ...dataSourceSettings,
