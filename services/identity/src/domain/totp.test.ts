@@ -38,5 +38,5 @@ test('secrets are written in base32 as RFC 4648 has it', () => {
     ['foobar', 'MZXW6YTBOI'],
   ] as const)
     expect(toBase32(Buffer.from(text))).toBe(expected);
-  expect(otpUri('MZXQ', 'a@b.example', 'A & B')).toBe('otpauth://totp/A%20%26%20B%3Aa%40b.example?secret=MZXQ&issuer=A+%26+B');
+  expect(otpUri('MZXQ', 'a@b.example', 'A & B')).toBe('otpauth://totp/A%20%26%20B%3Aa%40b.example?secret=MZXQ&issuer=A%20%26%20B');
 });

@@ -43,6 +43,6 @@ export function toBase32(bytes: Uint8Array): string {
   return bits > 0 ? text + alphabet[(rest << (5 - bits)) & 31] : text;
 }
 
-/** The text that authenticator apps read from a QR code. */
+/** The text that authenticator apps read from a QR code. Most of them show a plus sign of the issuer as it is, so a space is %20. */
 export const otpUri = (secret: string, email: string, organization: string): string =>
-  `otpauth://totp/${encodeURIComponent(`${organization}:${email}`)}?${new URLSearchParams({ secret, issuer: organization })}`;
+  `otpauth://totp/${encodeURIComponent(`${organization}:${email}`)}?secret=${secret}&issuer=${encodeURIComponent(organization)}`;
