@@ -60,6 +60,30 @@ test.each(['models.invalid', '*'])('a model of NO_PROXY=%s is called directly', 
   expect(requested).toEqual([]);
 });
 
+const otherAddress = () => model.url.replace('127.0.0.1', '127.0.0.5');
+
+test.each(['127.0.0.0/8', 'models.invalid, 127.0.0.0/8', '127.0.0.5'])(
+  'a model at an address in NO_PROXY=%s is called directly',
+  async (exceptions) => {
+    // The scripted model does not listen there.
+    expect(await answerOf(otherAddress(), { HTTP_PROXY: proxyUrl(), NO_PROXY: exceptions })).toBe('provider_error');
+    expect(requested).toEqual([]);
+  },
+);
+
+test('a model at an IPv6 address in a network of NO_PROXY is called directly', async () => {
+  expect(await answerOf('http://[::ffff:7f00:5]:9/v1', { HTTP_PROXY: proxyUrl(), NO_PROXY: '::ffff:0:0/96' })).toBe('provider_error');
+  expect(requested).toEqual([]);
+});
+
+test.each(['10.0.0.0/8', '127.0.0.0/30', '::/0'])(
+  'a model at an address outside of NO_PROXY=%s is called through the proxy',
+  async (exceptions) => {
+    expect(await answerOf(otherAddress(), { HTTP_PROXY: proxyUrl(), NO_PROXY: exceptions })).toBe('It went well.');
+    expect(requested).toEqual([`${otherAddress()}/chat/completions`]);
+  },
+);
+
 test('an empty variable names no proxy', async () => {
   expect(await answerOf(model.url, { HTTP_PROXY: '', HTTPS_PROXY: '', NO_PROXY: '' })).toBe('It went well.');
 });

@@ -1,4 +1,4 @@
-export { type IpNetwork, networksSetting } from './ip-network.ts';
+export { type IpNetwork, isWithin, networksSetting, parseIp, parseNetwork } from './ip-network.ts';
 export { JoinedBytes } from './joined-bytes.ts';
 export { limitedFetch } from './limited-fetch.ts';
 export { AddressRefused, createResolve, guardedLookup, type Resolve } from './name-lookup.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { JoinedBytes, limitInformational, tlsLimits } from '@agent-service/outbound';
+import { isWithin, JoinedBytes, limitInformational, parseIp, parseNetwork, tlsLimits } from '@agent-service/outbound';
 import { processClock } from '@agent-service/runtime';
 import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
@@ -45,11 +45,11 @@ const idleConnectionMs = 10_000;
  * aborting calls.
  */
 export function createTransport(env: Environment): Transport {
-  const agent = createAgent(env);
+  const agents = createAgents(env);
   let closed: Promise<void> | undefined;
   return {
-    modelOf: (endpoint, apiKey) => remoteModel(agent, endpoint, apiKey),
-    close: () => (closed ??= agent.destroy()),
+    modelOf: (endpoint, apiKey) => remoteModel(agents.agentOf(endpoint), endpoint, apiKey),
+    close: () => (closed ??= agents.destroy()),
   };
 }
 
@@ -58,7 +58,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Models on this machine are called directly, also where the environment names a proxy for everything else. */
 const thisMachine = ['localhost', '127.0.0.1', '[::1]'];
 
-function createAgent(env: Environment): Dispatcher {
+interface Agents {
+  agentOf(endpoint: Endpoint): Dispatcher;
+  destroy(): Promise<void>;
+}
+
+function createAgents(env: Environment): Agents {
   const options = {
     connections: null,
     pipelining: 1,
@@ -70,9 +75,31 @@ function createAgent(env: Environment): Dispatcher {
   };
   const named = (name: string) => env[name.toLowerCase()] ?? env[name] ?? '';
   const [httpProxy, httpsProxy, exceptions] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(named) as [string, string, string];
-  if (httpProxy === '' && httpsProxy === '') return new Agent(options);
+  const direct = new Agent(options);
+  if (httpProxy === '' && httpsProxy === '') return { agentOf: () => direct, destroy: () => direct.destroy() };
   const noProxy = exceptions.trim() === '*' ? '*' : [exceptions, ...thisMachine].join(',');
-  return new EnvHttpProxyAgent({ ...options, connectTimeout: connectTimeoutMs, requestTls: tlsLimits, httpProxy, httpsProxy, noProxy });
+  const proxied = new EnvHttpProxyAgent({
+    ...options,
+    connectTimeout: connectTimeoutMs,
+    requestTls: tlsLimits,
+    httpProxy,
+    httpsProxy,
+    noProxy,
+  });
+  const isException = networkTest(exceptions);
+  return {
+    agentOf: ({ baseUrl }) => (isException(new URL(baseUrl).hostname) ? direct : proxied),
+    destroy: async () => void (await Promise.all([direct.destroy(), proxied.destroy()])),
+  };
+}
+
+/** Finds addresses in the networks of NO_PROXY. The library compares its entries as texts, and so knows no networks. */
+function networkTest(exceptions: string): (host: string) => boolean {
+  const networks = exceptions.split(/[\s,]+/).flatMap((entry) => parseNetwork(entry) ?? []);
+  return (host) => {
+    const address = parseIp(host.replace(/^\[(.*)\]$/, '$1'));
+    return address !== undefined && networks.some((network) => isWithin(address, network));
+  };
 }
 
 const interfaces = { 'openai-compatible': openaiInterface, anthropic: anthropicInterface };
