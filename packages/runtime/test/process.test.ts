@@ -119,7 +119,7 @@ test('the process serves its metrics', async () => {
   });
   const { text } = await get(running.opsPort, '/metrics');
   expect(text).toContain('things{kind="a",service="test"} 1');
-  expect(text).toContain('nodejs_eventloop_lag_seconds');
+  expect(text.match(/^nodejs_eventloop_lag\w*/gm)).toEqual(['nodejs_eventloop_lag_seconds']);
   await running.stop();
 });
 
