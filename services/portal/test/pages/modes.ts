@@ -7,6 +7,26 @@ interface PageGlobals {
   getComputedStyle(element: unknown): { getPropertyValue(name: string): string };
 }
 
+/** Run in the page, before its own scripts. */
+function blockStorage() {
+  const block = {
+    get: () => {
+      throw new DOMException('The operation is insecure.', 'SecurityError');
+    },
+  };
+  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, block);
+}
+
+/** Run in the page, before its own scripts. */
+function fillStorage() {
+  const storage = (globalThis as unknown as { Storage: { prototype: object } }).Storage;
+  Object.defineProperty(storage.prototype, 'setItem', {
+    value: () => {
+      throw new DOMException('The quota has been exceeded.', 'QuotaExceededError');
+    },
+  });
+}
+
 /** Browsers that are set up otherwise than most. */
 export const testModes = (started: () => PagesWorld) =>
   describe('in a browser', () => {
@@ -60,16 +80,12 @@ export const testModes = (started: () => PagesWorld) =>
       }
     });
 
-    test('that blocks storage, a person signs in and chooses a theme', async () => {
+    test.each<[string, () => void]>([
+      ['blocks storage', blockStorage],
+      ['has no space left for storage', fillStorage],
+    ])('that %s, a person signs in and chooses a theme', async (_, limitStorage) => {
       const other = await world.visit({ signedIn: false });
-      await other.context.addInitScript(() => {
-        const block = {
-          get: () => {
-            throw new DOMException('The operation is insecure.', 'SecurityError');
-          },
-        };
-        for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, block);
-      });
+      await other.context.addInitScript(limitStorage);
       await other.open('/sign-in');
       await signIn(other.page, world.login);
       await other.page.getByRole('button', { name: 'Administrator' }).click();

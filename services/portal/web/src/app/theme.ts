@@ -7,13 +7,11 @@ export type Theme = (typeof themes)[number];
 const storageKey = 'agent-service-theme';
 const listeners = new Set<() => void>();
 
-/** The choice in this document, where the browser stores none. */
-let choice: Theme = 'system';
+/** The choice in this document, where the browser does not store it. */
+let choice: Theme | undefined;
 
 function readTheme(): Theme {
-  const storage = storageOf('localStorage');
-  if (!storage) return choice;
-  const stored = storage.getItem(storageKey);
+  const stored = choice ?? storageOf('localStorage')?.getItem(storageKey);
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
@@ -24,10 +22,20 @@ export function applyTheme() {
   else document.documentElement.dataset.theme = theme;
 }
 
+/** False where the browser blocks its storage, or where that is full. */
+function storeTheme(theme: Theme): boolean {
+  const storage = storageOf('localStorage');
+  try {
+    if (theme === 'system') storage?.removeItem(storageKey);
+    else storage?.setItem(storageKey, theme);
+    return storage !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 export function setTheme(theme: Theme) {
-  choice = theme;
-  if (theme === 'system') storageOf('localStorage')?.removeItem(storageKey);
-  else storageOf('localStorage')?.setItem(storageKey, theme);
+  choice = storeTheme(theme) ? undefined : theme;
   applyTheme();
   for (const listener of listeners) listener();
 }
