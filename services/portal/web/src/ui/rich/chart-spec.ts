@@ -103,6 +103,45 @@ function clean(value: Json, depth: number): Json {
 
 const boundedCount = (value: Json) => (typeof value === 'number' ? Math.min(value, largestCount) : value);
 
+/** The fields that the library reads as times and shows in the time zone of the viewer. */
+function timeFields(node: Json | undefined): string[] {
+  if (Array.isArray(node)) return node.flatMap(timeFields);
+  if (!isObject(node)) return [];
+  const isTime = typeof node.field === 'string' && (node.type === 'temporal' || node.timeUnit !== undefined) && !isInUtc(node);
+  return [...(isTime ? [node.field as string] : []), ...Object.values(node).flatMap(timeFields)];
+}
+
+const isInUtc = ({ timeUnit, scale }: JsonObject): boolean => JSON.stringify([timeUnit, scale]).includes('"utc');
+
+/** The library reads dates as UTC. Without an offset, each viewer sees the date and the time of day that the data has. */
+export function withLocalTimes({ spec, rows }: { spec: JsonObject; rows: JsonObject[] }): { spec: JsonObject; rows: JsonObject[] } {
+  const fields = new Set(timeFields(spec));
+  const localRow = (row: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, fields.has(name) ? localTime(cell) : cell]));
+  return { spec: withLocalFilters(spec, fields) as JsonObject, rows: rows.map(localRow) };
+}
+
+const comparisons = new Set(['equal', 'lt', 'lte', 'gt', 'gte', 'range', 'oneOf']);
+
+/** Filters compare the texts of cells. */
+function withLocalFilters(node: Json, fields: ReadonlySet<string>): Json {
+  if (Array.isArray(node)) return node.map((one) => withLocalFilters(one, fields));
+  if (!isObject(node)) return node;
+  const isOfTime = typeof node.field === 'string' && fields.has(node.field);
+  const localOf = (value: Json): Json => (Array.isArray(value) ? value.map(localTime) : localTime(value));
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, isOfTime && comparisons.has(key) ? localOf(value) : withLocalFilters(value, fields)]),
+  );
+}
+
+const isoTime =
+  /^(\d{4})(-\d{2})?(-\d{2})?(?:(?<=-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?:Z|[+-]\d{2}(?::?\d{2}){0,2})?)?$/;
+
+function localTime(cell: Json): Json {
+  const [, year, month = '-01', day = '-01', time = '00:00'] = (typeof cell === 'string' && isoTime.exec(cell)) || [];
+  return year === undefined ? cell : `${year}${month}${day}T${time}`;
+}
+
 /** The functions that the library calls in its own expressions. None costs more than its arguments are long, and none changes or reads anything but the chart. */
 const ownFunctions = new Set(
   [

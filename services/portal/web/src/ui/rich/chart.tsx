@@ -3,7 +3,7 @@ import { type Config, loader as createLoader, parse, View } from 'vega';
 import { expressionInterpreter } from 'vega-interpreter';
 import { compile, type TopLevelSpec } from 'vega-lite';
 import { ChartData } from './chart-data.tsx';
-import { callsOwnFunctionsOnly, safeSpec } from './chart-spec.ts';
+import { callsOwnFunctionsOnly, safeSpec, withLocalTimes } from './chart-spec.ts';
 
 const height = 260;
 const colors = [1, 2, 3, 4, 5, 6].map((index) => `var(--chart-${index})`);
@@ -89,7 +89,8 @@ const maxLevelLabels = 8;
 
 const widthOf = (element: HTMLElement) => Math.max(160, element.clientWidth);
 
-function draw(element: HTMLElement, { spec, rows }: NonNullable<ReturnType<typeof safeSpec>>): View {
+function draw(element: HTMLElement, safe: NonNullable<ReturnType<typeof safeSpec>>): View {
+  const { spec, rows } = withLocalTimes(safe);
   const sized = { ...spec, data: { values: rows }, width: widthOf(element), height, autosize: { type: 'fit-x', contains: 'padding' } };
   const axis = { axisX: { labelAngle: rows.length > maxLevelLabels ? -40 : 0 } };
   const silent = { warn: ignore, info: ignore, debug: ignore, error: ignore, level: () => 0 };
