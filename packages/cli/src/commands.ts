@@ -17,16 +17,14 @@ export function group(program: Command, name: string, description: string): (ver
 
 export const environmentOption = () => new Option('--environment <environment>').choices(['live', 'test']).makeOptionMandatory();
 
-export const scopesOption = () =>
-  new Option('--scopes <scopes>', 'scopes separated by blanks; all that the role of the user may hold unless given')
-    .default([], 'all of the role')
-    .argParser(scopeList);
+export const scopesOption = (unlessGiven: string) =>
+  new Option('--scopes <scopes>', `scopes separated by blanks; ${unlessGiven} unless given`).default([], unlessGiven).argParser(scopeList);
 
 /** Without names it would mean all scopes, and an unset variable of a shell is an empty text. */
 function scopeList(text: string): string[] {
   const scopes = text.split(/[\s,]+/).filter(Boolean);
   if (scopes.length > 0) return scopes;
-  throw new InvalidArgumentError('Name at least one scope, or leave the option out for all of the role.');
+  throw new InvalidArgumentError('Name at least one scope, or leave the option out.');
 }
 
 export interface TenantOptions {

@@ -30,7 +30,7 @@ export function keyCommands(program: Command, run: Run): void {
     .requiredOption('--organization <id>')
     .requiredOption('--user <id>')
     .addOption(environmentOption())
-    .addOption(scopesOption())
+    .addOption(scopesOption('all of the role of the user'))
     .option('--admin', 'may revoke keys and change settings, while its user is an administrator')
     .option('--token-ttl <seconds>', 'lifetime of tokens made from this key; the default of the service unless given', tokenTtl)
     .action((options: KeyOptions) =>
@@ -108,7 +108,7 @@ export function oauthClientCommands(program: Command, run: Run): void {
   const verb = group(program, 'oauth-client', 'OAuth applications');
   withTenant(verb('create', 'register an application; its secret is shown this once'))
     .option('--user <id>', 'whose it is; a new service user unless given')
-    .addOption(scopesOption())
+    .addOption(scopesOption('every scope, or all of the role of --user,'))
     .action(({ organization, environment, user, scopes }: OauthClientOptions) =>
       run(async ({ identity }) => {
         const created = await identity.createOauthClient({ organizationId: organization, environment, userId: user ?? '', scopes });

@@ -58,7 +58,8 @@ const userOutput = (user: User) => ({
   id: user?.id ?? '',
   name: user?.name ?? '',
   email: user?.email ?? '',
-  role: user?.role ?? '',
+  // A service user has none: the scopes of its application are its limit.
+  role: user?.kind === 'service' ? '' : (user?.role ?? ''),
   status: user?.status ?? '',
   created_at: user?.createdAt ?? '',
 });

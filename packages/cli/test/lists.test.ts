@@ -65,6 +65,8 @@ describe('lists', () => {
 
     const { client_id: clientId } = await read<{ client_id: string }>('oauth-client', 'create', ...tenant);
     const { applications } = await read<Rows<'applications'>>('oauth-client', 'list', ...tenant);
+    const { users } = await read<Rows<'users'>>('user', 'list', ...of);
+    expect(users.find(({ id }) => id === applications[0]?.['user_id'])).toMatchObject({ role: '', status: 'active' });
     expect(applications.map(({ client_id }) => client_id)).toEqual([clientId]);
     expect(await read('oauth-client', 'show', ...tenant, '--client', clientId)).toEqual(applications[0]);
 

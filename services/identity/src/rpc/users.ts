@@ -116,13 +116,14 @@ export const listAdministrators = ({ store }: IdentityDeps): RpcOf<'identity', '
 });
 
 /** A user as the contract carries it. */
-const toUser = ({ id, name, email, role, status, createdAt }: UserRow) => ({
+const toUser = ({ id, name, email, role, status, createdAt, kind }: UserRow) => ({
   id,
   name,
   email,
   role,
   status,
   createdAt: createdAt.toISOString(),
+  kind,
 });
 
 interface NewUser {
@@ -238,7 +239,7 @@ export const getSelf = ({ store }: IdentityDeps): RpcOf<'identity', 'getSelf'> =
     if (!self) throw new ServiceError('not_found');
     return {
       user: toUser(self.user),
-      userKind: self.kind,
+      userKind: self.user.kind,
       organizationName: self.organizationName,
       credentialType: credentialTypeOf(caller.credentialId, self.isKey),
       credentialName: self.credentialName,

@@ -37,7 +37,7 @@ export const User = defineEntity({
   },
 });
 
-export type UserRow = Pick<InferEntity<typeof User>, 'id' | 'name' | 'email' | 'role' | 'status' | 'createdAt'>;
+export type UserRow = Pick<InferEntity<typeof User>, 'id' | 'name' | 'email' | 'role' | 'status' | 'createdAt' | 'kind'>;
 
 /** The number of users by role and status, kept by a trigger of `users`. */
 const UserCount = defineEntity({

@@ -57,13 +57,12 @@ export async function findUsers(sql: Sql, keys: readonly UserKey[]): Promise<(Us
 }
 
 const findUsersStatement = `
-  select id, name, email, role, status, created_at as "createdAt"
+  select id, name, email, role, status, created_at as "createdAt", kind
   from unnest($1::text[], $2::text[]) with ordinality as wanted (organization_id, user_id, position)
   left join users on users.organization_id = wanted.organization_id and users.id = wanted.user_id order by position`;
 
 interface Self {
   readonly user: UserRow;
-  readonly kind: string;
   readonly organizationName: string;
   readonly isKey: boolean;
   readonly credentialName: string;
@@ -82,8 +81,8 @@ export async function findSelf(sql: Sql, { organizationId, userId, credentialId 
     Omit<UserRow, 'createdAt'> & Omit<Self, 'user' | 'credentialEndsAt'> & { createdAt: string; endsAt: string | null }
   >(findSelfStatement, [organizationId, userId, credentialId]);
   if (!row) return undefined;
-  const { id, name, email, role, status, createdAt, endsAt, ...rest } = row;
-  const user = { id, name, email, role, status, createdAt: new Date(createdAt) };
+  const { id, name, email, role, status, createdAt, kind, endsAt, ...rest } = row;
+  const user = { id, name, email, role, status, kind, createdAt: new Date(createdAt) };
   return { ...rest, user, credentialEndsAt: endsAt === null ? null : new Date(endsAt) };
 }
 
