@@ -20,6 +20,8 @@ async function operatorsOwn(): Promise<Record<string, string>> {
   return { ...secrets, ...settings, MODEL_API_KEY: 'the-operators' };
 }
 
+const withPortal = [...fakeCatalogue, ...catalogue.filter(({ name }) => name === 'portal')];
+
 describe('a running system', () => {
   let system: LocalSystem;
   const lines: string[] = [];
@@ -113,9 +115,11 @@ describe('a running system', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as { port: number };
-    await expect(startFakes(await ownEnvironment({ PORT: String(port) }))).rejects.toThrow(
-      `PORT: port ${port} is in use by another program`,
-    );
+    const own = await ownEnvironment({ PORT: String(port), PORTAL_PORT: String(port + 1) });
+    const failure = await startFakes(own, { catalogue: withPortal }).catch((cause: Error) => cause.message);
+    expect(failure).toContain(`PORT: port ${port} is in use by another program`);
+    const suggested = Number(/PORT=(\d+) npm start/.exec(String(failure))?.[1]);
+    expect([suggested > port + 1, await isFree(suggested)]).toEqual([true, true]);
     const elsewhere = await startFakes(await ownEnvironment({ PORT: String(port), LISTEN_HOST: '127.0.0.2' }));
     await elsewhere.stop();
     server.close();
@@ -130,10 +134,7 @@ describe('a running system', () => {
 
 test('one port for the API and the portal is refused before anything starts', async () => {
   const env = await ownEnvironment();
-  const starting = startFakes(
-    { ...env, PORTAL_PORT: env['PORT'] ?? '' },
-    { catalogue: [...fakeCatalogue, ...catalogue.filter(({ name }) => name === 'portal')] },
-  );
+  const starting = startFakes({ ...env, PORTAL_PORT: env['PORT'] ?? '' }, { catalogue: withPortal });
   await expect(starting).rejects.toThrow(`PORT and PORTAL_PORT name the same port, ${env['PORT']}. Choose two.`);
 });
 

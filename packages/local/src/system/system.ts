@@ -141,15 +141,36 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
     if (number !== 0 && other) throw new OperatorFault(`${other} and ${port.setting} name the same port, ${number}. Choose two.`);
     settingsOfPorts.set(number, port.setting);
     const fault = await listenFault(number, host);
-    if (fault !== undefined) throw new OperatorFault(listenFaultText(fault, port.setting, number, host));
+    if (fault !== undefined) throw new OperatorFault(await listenFaultText(fault, port.setting, catalogue, settings));
   }
 }
 
-function listenFaultText(fault: string, setting: string, number: number, host: string): string {
+type PortSetting = NonNullable<CatalogueEntry['port']>['setting'];
+
+async function listenFaultText(
+  fault: string,
+  setting: PortSetting,
+  catalogue: readonly CatalogueEntry[],
+  settings: LocalSettings,
+): Promise<string> {
+  const { [setting]: number, LISTEN_HOST: host } = settings;
+  const commandFrom = async (first: number) => `${setting}=${await findFreePort(first, catalogue, settings)} npm start`;
   if (fault === 'EADDRINUSE')
-    return `${setting}: port ${number} is in use by another program. Stop that program, or choose another port: ${setting}=${number + 1} npm start`;
-  if (fault === 'EACCES') return `${setting}: this user may not listen on port ${number}. Choose another port: ${setting}=8080 npm start`;
+    return `${setting}: port ${number} is in use by another program. Stop that program, or choose another port: ${await commandFrom(number + 1)}`;
+  if (fault === 'EACCES')
+    return `${setting}: this user may not listen on port ${number}. Choose another port: ${await commandFrom(unprivilegedPort)}`;
   return `LISTEN_HOST: no server can listen on ${host} (${fault}). Name an address of this machine, or leave the setting out.`;
+}
+
+const unprivilegedPort = 8080;
+const lastPort = 65_535;
+
+/** The first port from this one on that no setting names and on which a server can listen; 0, which is any free port, if there is none. */
+async function findFreePort(first: number, catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<number> {
+  const named = new Set(catalogue.flatMap(({ port }) => (port ? [settings[port.setting]] : [])));
+  for (let port = first; port <= lastPort; port += 1)
+    if (!named.has(port) && (await listenFault(port, settings.LISTEN_HOST)) === undefined) return port;
+  return 0;
 }
 
 /** A client of a service of this system that signs its calls as `as`. */
