@@ -1,7 +1,8 @@
 import { describeError } from '@agent-service/runtime/log';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import { translateFailure } from './database-message.ts';
+import { LoginRefused } from '../failure.ts';
+import { translateFailure, translateRejection } from './database-message.ts';
 
 const sent = (fields: Partial<pg.DatabaseError>): pg.DatabaseError =>
   Object.assign(new pg.DatabaseError(fields.message ?? 'no', 100, 'error'), fields);
@@ -33,4 +34,12 @@ test('a message that a model may read is cut, and its length costs no time', () 
   );
   const repeated = sent({ code: '28000', message: 'pg_hba.conf '.repeat(200_000) });
   expect(translateFailure(repeated).message).toMatch(/no rule in pg_hba\.conf/);
+});
+
+test('a server that asks for a password is refused by its URL that has none, and a server cannot send this refusal', () => {
+  const text = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string';
+  const refusal = translateRejection(new Error(text));
+  expect(refusal).toBeInstanceOf(LoginRefused);
+  expect(refusal.message).toBe('The server asks for a password, and the URL has none.');
+  expect(translateRejection(sent({ message: text })).message).toBe('The database could not run this.');
 });

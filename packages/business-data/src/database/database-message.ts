@@ -76,10 +76,18 @@ function withoutText(state: string | undefined, { routine = '' }: pg.DatabaseErr
 
 /** Translates a failure to connect. Poolers have codes of their own for an unknown login. */
 export function translateRejection(cause: unknown): DataFailure {
+  if (lacksPassword(cause))
+    return new LoginRefused(new DataFailure('failed', 'The server asks for a password, and the URL has none.', cause));
   const failure = translateFailure(cause);
   const isRejected = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
   return isRejected ? new LoginRefused(failure) : failure;
 }
+
+/** The driver throws this before it answers the server; the same text in an error of the server is not read. */
+const lacksPassword = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  !(cause instanceof pg.DatabaseError) &&
+  /^SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a (non-empty )?string$/.test(cause.message);
 
 const timedOut = (cause: unknown, state: string | undefined): DataFailure =>
   new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause, state);
