@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { allScopes, type Environment } from '@agent-service/contracts';
+import type { Environment } from '@agent-service/contracts';
 import type { SentRequest } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../../src/routes/index.ts';
@@ -38,8 +38,13 @@ async function makeUser(role: 'admin' | 'member'): Promise<string> {
   return user?.id ?? '';
 }
 
-async function makeKey(userId: string, environment: Environment = 'live', scopes: string[] = [...allScopes]): Promise<string> {
-  return (await world.operator.createKey({ organizationId: world.ours.id, userId, environment, scopes, admin: true })).apiKey;
+/** With every scope of the role of the user. */
+async function makeKey(userId: string, environment: Environment = 'live', admin = true): Promise<string> {
+  return (await world.operator.createKey({ organizationId: world.ours.id, userId, environment, scopes: [], admin })).apiKey;
+}
+
+async function demote(userId: string): Promise<void> {
+  expect(await outcome(world.ours.keys.live, patch(userId, { role: 'member' }))).toBe('200');
 }
 
 async function tokenOf(key: string): Promise<string> {
@@ -138,9 +143,10 @@ const access: Readonly<Record<string, Access>> = {
 describe('the role matrix', () => {
   const callers = new Map<keyof Access | 'admin', string>();
   beforeAll(async () => {
-    const member = await makeUser('member');
+    const member = await makeUser('admin');
     callers.set('admin', world.ours.keys.live);
     callers.set('member', await makeKey(member));
+    await demote(member);
     const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
     callers.set('application', (await askAsApplication(application)).json<{ access_token: string }>().access_token);
     callers.set('test', world.ours.keys.test);
@@ -178,9 +184,14 @@ describe('the role matrix', () => {
 describe('a member with a key of every scope and the administrator flag', () => {
   let userId: string;
   let key: string;
+  let application: { clientId: string; clientSecret: string };
+  // Both were made while the user was an administrator.
   beforeAll(async () => {
-    userId = await makeUser('member');
+    userId = await makeUser('admin');
     key = await makeKey(userId);
+    const scopes = ['agents:read', 'users:write'];
+    application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live', userId, scopes });
+    await demote(userId);
   });
 
   test('cannot become an administrator, make one, set an allocation or read the audit log, by key or by token', async () => {
@@ -228,15 +239,9 @@ describe('a member with a key of every scope and the administrator flag', () => 
   });
 
   test('gets the scopes of a member where none are named, as does an application of the member', async () => {
-    const plain = await makeKey(userId, 'live', []);
+    const plain = await makeKey(userId, 'live', false);
     const { error } = (await world.call(plain, { method: 'GET', path: '/v1/audit' })).json<{ error: { details: { granted: string[] } } }>();
     expect(error.details.granted).toHaveLength(5);
-    const application = await world.operator.createOauthClient({
-      organizationId: world.ours.id,
-      environment: 'live',
-      userId,
-      scopes: ['agents:read', 'users:write'],
-    });
     expect((await askAsApplication(application)).json<{ scope: string }>().scope).toBe('agents:read');
     const refused = await askAsApplication(application, 'users:write');
     expect([refused.status, refused.json<{ error: string }>().error]).toEqual([400, 'invalid_scope']);
@@ -311,7 +316,7 @@ describe('a change of role', () => {
 describe('limits of other credentials', () => {
   test('a key of the test environment cannot deactivate a user or revoke a live key', async () => {
     const userId = await makeUser('member');
-    const key = await makeKey(userId);
+    const key = await makeKey(userId, 'live', false);
     for (const token of [world.ours.keys.test, await tokenOf(world.ours.keys.test)])
       expect(await outcome(token, patch(userId, { status: 'deactivated' }))).toBe(scopeRefused);
     expect(await outcome(key, { method: 'GET', path: '/v1/agents' })).toBe('200');
@@ -321,7 +326,7 @@ describe('limits of other credentials', () => {
 
   test('a deactivation returns the number of keys and applications that ended with it', async () => {
     const userId = await makeUser('member');
-    const keys = [await makeKey(userId), await makeKey(userId, 'test')];
+    const keys = [await makeKey(userId, 'live', false), await makeKey(userId, 'test', false)];
     await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'test', userId });
     const answer = await world.call(world.ours.keys.live, patch(userId, { status: 'deactivated' }));
     expect(answer.json<{ data: object }>().data).toMatchObject({

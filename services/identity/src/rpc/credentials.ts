@@ -6,10 +6,8 @@ import {
   makeApiKey,
   newId,
   operators,
-  type Role,
   type RpcOf,
   ServiceError,
-  scopesOfRole,
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isViolation, type Transaction, writeAudit } from '@agent-service/store';
@@ -17,7 +15,7 @@ import type { IdentityDeps } from '../deps.ts';
 import { type KeyedHash, makeClientSecret, makeRandomText } from '../domain/secrets.ts';
 import { ApiKey, OauthClient } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
-import { checkScopes, checkTtl } from './input.ts';
+import { checkAdminFlag, checkTtl, grantByOperator } from './input.ts';
 import { addUser } from './users.ts';
 
 const keyCharacters = 32;
@@ -26,20 +24,12 @@ export const createKey = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf
   allow: operators,
   async handle({ organizationId, userId, admin, ...request }, call) {
     const environment = checkEnvironment(request.environment);
-    const scopes = checkScopes(request.scopes);
     const tokenTtlSeconds = checkTtl(request.tokenTtlSeconds);
     const key = await store.transaction(async (transaction) => {
       const role = (await lockActiveUser(transaction.sql, organizationId, userId)) || 'member';
-      const granted = scopes.length > 0 ? scopes : scopesOfRole({ role, environment });
-      return addKey(transaction, call, keyedHash, {
-        organizationId,
-        userId,
-        name: '',
-        environment,
-        scopes: granted,
-        admin,
-        tokenTtlSeconds,
-      });
+      checkAdminFlag(admin, role);
+      const scopes = grantByOperator(request.scopes, environment, role);
+      return addKey(transaction, call, keyedHash, { organizationId, userId, name: '', environment, scopes, admin, tokenTtlSeconds });
     });
     auditRelay.nudge();
     return key;
@@ -89,13 +79,13 @@ export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityDeps
   allow: operators,
   async handle({ organizationId, userId, ...request }, call) {
     const environment = checkEnvironment(request.environment);
-    const requested = checkScopes(request.scopes);
-    const scopes = requested.length > 0 ? requested : undefined;
     const clientSecret = makeClientSecret(randomBytes);
     const secretHash = keyedHash(clientSecret);
-    const added = await store.transaction((transaction) =>
-      addApplication(transaction, call, { organizationId, environment, userId, name: '', scopes, secretHash }),
-    );
+    const added = await store.transaction(async (transaction) => {
+      const role = userId === '' ? '' : await lockActiveUser(transaction.sql, organizationId, userId);
+      const scopes = grantByOperator(request.scopes, environment, role);
+      return addApplication(transaction, call, { organizationId, environment, userId, name: '', scopes, secretHash });
+    });
     auditRelay.nudge();
     return { clientId: added.id, clientSecret, userId: added.userId };
   },
@@ -104,12 +94,11 @@ export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityDeps
 interface NewApplication {
   readonly organizationId: string;
   readonly environment: Environment;
-  /** Empty for a new service user. */
+  /** Empty for a new service user; that of a person is locked by the caller. */
   readonly userId: string;
   /** May be empty. */
   readonly name: string;
-  /** Undefined stands for every scope of the user. */
-  readonly scopes: readonly string[] | undefined;
+  readonly scopes: readonly string[];
   readonly secretHash: string;
 }
 
@@ -120,9 +109,9 @@ export async function addApplication(
 ): Promise<{ id: string; userId: string }> {
   const { organizationId, environment, name, secretHash } = application;
   const id = newId('app');
-  const owner = await ownerOf(transaction, call, organizationId, application.userId, name || `Application ${id}`);
-  const userId = owner.id;
-  const scopes = [...(application.scopes ?? scopesOfRole({ role: owner.role, environment }))];
+  const serviceUser = { organizationId, name: name || `Application ${id}`, email: '', role: 'member', kind: 'service' } as const;
+  const userId = application.userId || (await addUser(transaction, call, serviceUser)).id;
+  const scopes = [...application.scopes];
   transaction.em.create(OauthClient, {
     organizationId,
     id,
@@ -142,16 +131,4 @@ export async function addApplication(
   const changes = { user_id: userId, ...(name !== '' && { name }), scopes };
   await writeAudit(transaction.sql, call, { action: 'oauth_client.created', organizationId, environment, target, changes });
   return { id, userId };
-}
-
-interface Owner {
-  readonly id: string;
-  /** Empty for a service user. */
-  readonly role: Role | '';
-}
-
-async function ownerOf(transaction: Transaction, call: Call, organizationId: string, userId: string, name: string): Promise<Owner> {
-  if (userId) return { id: userId, role: await lockActiveUser(transaction.sql, organizationId, userId) };
-  const serviceUser = { organizationId, name, email: '', role: 'member', kind: 'service' } as const;
-  return { id: (await addUser(transaction, call, serviceUser)).id, role: '' };
 }

@@ -1,4 +1,13 @@
-import { isScope, type Principal, type Role, type Scope, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import {
+  allScopes,
+  type Environment,
+  isScope,
+  type Principal,
+  type Role,
+  type Scope,
+  ServiceError,
+  scopesOfRole,
+} from '@agent-service/contracts';
 import { isEmailAddress } from '@agent-service/contracts/text';
 import { grantCredentialScopes } from '../domain/grants.ts';
 
@@ -11,11 +20,13 @@ export function checkScopes(scopes: readonly string[]): Scope[] {
 
 const reasons = {
   caller: 'Your own credential lacks scopes that you wanted to grant',
-  role: 'The role of the user excludes these scopes',
+  role: 'The role of the user or the environment excludes these scopes',
 };
 
+type Granter = Pick<Principal, 'scopes' | 'environment'>;
+
 /** The scopes that this caller gives to a credential of a user with this role; undefined stands for all there are. */
-export function grantScopesOf(requested: readonly string[] | undefined, caller: Principal, role: Role | ''): readonly Scope[] {
+export function grantScopesOf(requested: readonly string[] | undefined, caller: Granter, role: Role | ''): readonly Scope[] {
   const limits = { caller: caller.scopes, role: scopesOfRole({ role, environment: caller.environment }) };
   const grant = grantCredentialScopes(requested && checkScopes(requested), limits);
   if ('granted' in grant) return grant.granted.filter(isScope);
@@ -23,6 +34,16 @@ export function grantScopesOf(requested: readonly string[] | undefined, caller: 
     message: `${reasons[grant.limit]}: ${grant.refused.slice(0, 20).join(' ')}`,
     param: 'scopes',
   });
+}
+
+/** An operator grants what the role and the environment allow; no names stand for all of it. */
+export const grantByOperator = (requested: readonly string[], environment: Environment, role: Role | ''): readonly Scope[] =>
+  grantScopesOf(requested.length > 0 ? requested : undefined, { scopes: allScopes, environment }, role);
+
+export function checkAdminFlag(admin: boolean, role: Role): void {
+  if (!admin || role === 'admin') return;
+  const message = 'Only a key of an administrator can be an administrator key: the user has the role member.';
+  throw new ServiceError('invalid_request', { message, param: 'admin' });
 }
 
 /** A new secret leads to all that its credential may do, so only a caller who may do the same gets one. */

@@ -27,7 +27,7 @@ import { ApiKey } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
 import { changeAs, requirePresent } from './caller.ts';
 import { addKey } from './credentials.ts';
-import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
+import { checkAdminFlag, checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
 
 /** Active ones of a tenant, for each of the two kinds. */
 const maxCredentials = 1_000;
@@ -92,7 +92,7 @@ export const issueKey = (deps: IdentityDeps): RpcOf<'identity', 'issueKey'> => (
     // The outcome that is stored under an Idempotency-Key has the sealed key, and each repeated request opens it.
     const stored = await changeAs(deps, call, async (transaction) => {
       const role = await lockOwner(transaction, organizationId, userId);
-      if (admin && role !== 'admin') throw new ServiceError('invalid_request', { message: adminOfMember, param: 'admin' });
+      checkAdminFlag(admin, role);
       const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, caller, role);
       const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
       const { keyId, apiKey } = await addKey(transaction, call, keyedHash, key);
@@ -103,8 +103,6 @@ export const issueKey = (deps: IdentityDeps): RpcOf<'identity', 'issueKey'> => (
     return { key: stored.key, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(caller, stored.key.id)) };
   },
 });
-
-const adminOfMember = 'Only a key of an administrator can be an administrator key: the user has the role member.';
 
 /** The context that a stored secret is sealed with, so that it cannot be opened for another credential. */
 export const secretContext = ({ organizationId, environment }: Tenant, id: string): string =>
