@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { violationsInThemes } from './accessibility.ts';
-import { makePerson, type PagesWorld, signIn, type Visit } from './world.ts';
+import { type Json, makePerson, type PagesWorld, rewrite, signIn, type Visit } from './world.ts';
 
 const email = 'lin@demonstration.example';
 const firstPassword = 'a first long password';
@@ -114,6 +114,19 @@ export const testPeople = (started: () => PagesWorld) =>
       ] as const)
         expect([method, path, await statusOf(page, method, path, session.data.csrf_token)]).toEqual([method, path, 403]);
       expect(await statusOf(page, 'GET', '/api/live/v1/agents', session.data.csrf_token)).toBe(200);
+    });
+
+    test('a member reads without agents who can change that, and is led to no page that cannot', async () => {
+      const { page } = member;
+      const agents = /\/v1\/agents\?/;
+      await rewrite(page, (body) => ({ data: [], meta: { ...(body['meta'] as Json), total: 0, next_cursor: null } }), agents);
+      for (const path of ['chat', 'agents']) {
+        await member.open(`/live/${path}`);
+        const main = page.getByRole('main');
+        await main.getByText('An administrator has to make an agent active first.').waitFor({ timeout: 10_000 });
+        expect([path, await main.getByRole('link', { name: 'Browse templates' }).count()]).toEqual([path, 0]);
+      }
+      await page.unroute(agents);
     });
 
     test('a new member reads when credits are set aside, and a member with an allocation that they are', async () => {

@@ -56,15 +56,19 @@ export function AgentsPage() {
               icon={Bot}
               title="No agents yet"
               actions={
-                <>
-                  <ButtonLink to="/$environment/templates" params={{ environment }}>
-                    Browse templates
-                  </ButtonLink>
-                  {isAdmin && <NewAgent />}
-                </>
+                isAdmin && (
+                  <>
+                    <ButtonLink to="/$environment/templates" params={{ environment }}>
+                      Browse templates
+                    </ButtonLink>
+                    <NewAgent />
+                  </>
+                )
               }
             >
-              Activate a template to get an agent that works at once, or create your own.
+              {isAdmin
+                ? 'Activate a template to get an agent that works at once, or create your own.'
+                : 'An administrator has to make an agent active first.'}
             </Empty>
           )
         }

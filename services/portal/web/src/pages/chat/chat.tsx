@@ -5,6 +5,7 @@ import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { isLost } from '../../api/errors.ts';
 import { activeAgentsQuery, agentQuery, newestAgentsQuery } from '../../api/lists.ts';
+import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Failure, Loading } from '../../ui/feedback.tsx';
@@ -35,18 +36,23 @@ export function ChatStartPage() {
 
 function NoAgent() {
   const environment = useEnvironment();
+  const isAdmin = useIsAdmin();
   return (
     <div className="table-frame">
       <Empty
         icon={MessageSquare}
         title="No agent to chat with"
         actions={
-          <ButtonLink to={`/${environment}/templates` as '/'} variant="primary">
-            Browse templates
-          </ButtonLink>
+          isAdmin && (
+            <ButtonLink to={`/${environment}/templates` as '/'} variant="primary">
+              Browse templates
+            </ButtonLink>
+          )
         }
       >
-        Activate a template, or make one of your own agents active. Then ask your first question here.
+        {isAdmin
+          ? 'Activate a template, or make one of your own agents active. Then ask your first question here.'
+          : 'An administrator has to make an agent active first.'}
       </Empty>
     </div>
   );
