@@ -79,6 +79,36 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(await page.getByRole('main').getByText('could not be reached').count()).toBe(0);
     });
 
+    const [time, later] = ['2026-01-01T00:00:00Z', '2126-01-01T00:00:00Z'];
+    const delivery = { id: 'del_1', event_id: 'evt_1', event_type: 'agent.created', status: 'delivered', attempts: [], created_at: time };
+    const session = { id: 'ses_1', created_at: time, last_used_at: time, address: '192.0.2.7', current: false };
+    const lists: [RegExp, Json][] = [
+      [/\/deliveries\?/, { ...delivery, next_attempt_at: null, response_body: null }],
+      [/\/api\/invitations$/, { id: 'inv_1', email: 'twice@demonstration.example', role: 'member', expires_at: later }],
+      [/\/api\/sessions$/, { ...session, user_agent: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' }],
+    ];
+
+    test.each<[string, string, RegExp]>([
+      ['webhook', 'Send a test event', /\/v1\/webhooks\/[^/]+\/test$/],
+      ['webhook', 'Send agent.created again', /\/redeliver$/],
+      ['users', 'Withdraw the invitation of twice@demonstration.example', /\/api\/invitations\/inv_1$/],
+      ['settings', 'End the session of Firefox on Linux at 192.0.2.7', /\/api\/sessions\/ses_1$/],
+    ])('at %s sends one request for a double click: %s', async (name, label, request) => {
+      for (const [list, row] of lists) await rewrite(page, (body) => ({ ...body, data: [row] }), list);
+      const { promise: isClicked, resolve: allow } = Promise.withResolvers<void>();
+      let requests = 0;
+      await page.route(request, async (route) => {
+        requests += 1;
+        await isClicked;
+        await route.fulfill({ json: { data: {} } });
+      });
+      await visit.open(paths[name] ?? '');
+      await page.getByRole('button', { name: label, exact: true }).dblclick({ timeout: 20_000 });
+      allow();
+      await settle(page);
+      expect(requests).toBe(1);
+    });
+
     test('of home says that its figures cannot be read', async () => {
       const summary = /\/v1\/credits\/summary/;
       await page.route(summary, (route) => route.fulfill(unavailable));

@@ -130,6 +130,7 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       await visit.page.getByRole('menuitem', { name: 'Settings' }).click();
       await visit.page.getByRole('cell', { name: /This one/ }).waitFor();
       await visit.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+      await visit.page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click();
       await expectForgotten(visit);
       await other.page.getByRole('link', { name: 'Templates', exact: true }).click();
       await other.page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();

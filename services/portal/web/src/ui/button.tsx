@@ -39,6 +39,18 @@ export function Button({ variant, large, wide, icon: Icon, busy = false, childre
   );
 }
 
+type ActionProps = Omit<ButtonProps, 'busy' | 'onClick'> & { onClick: () => Promise<unknown> };
+
+/** A button that is busy until its action has ended: the second click of a double click does nothing. */
+export function ActionButton({ onClick, ...rest }: ActionProps) {
+  const [isBusy, setBusy] = useState(false);
+  const act = () => {
+    setBusy(true);
+    void onClick().finally(() => setBusy(false));
+  };
+  return <Button {...rest} busy={isBusy} onClick={act} />;
+}
+
 type AnchorProps = Look & ComponentProps<'a'>;
 
 function ButtonAnchor({ variant, large, wide, icon: Icon, children, className, ...rest }: AnchorProps) {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { portal } from '../../api/client.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionButton, Button } from '../../ui/button.tsx';
 import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
@@ -29,7 +29,7 @@ export function Invitations() {
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
   if (!data || data.length === 0) return null;
   const withdraw = ({ id, email }: Invitation) =>
-    void portal('DELETE', `/invitations/${encodeURIComponent(id)}`)
+    portal('DELETE', `/invitations/${encodeURIComponent(id)}`)
       .then(() => notify(`The invitation of ${email} is withdrawn.`))
       .then(() => client.invalidateQueries({ queryKey: key }))
       .catch(notifyFailure);
@@ -41,7 +41,7 @@ export function Invitations() {
         rows={data}
         rowKey={({ id }) => id}
         actions={(invitation) => (
-          <Button
+          <ActionButton
             variant="ghost"
             icon={X}
             aria-label={`Withdraw the invitation of ${invitation.email}`}

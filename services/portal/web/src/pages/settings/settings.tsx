@@ -1,9 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
+import { useState } from 'react';
 import { portal } from '../../api/client.ts';
 import { leaveSession, sessionKey, useSession } from '../../api/session.ts';
 import { setTheme, themes, useTheme } from '../../app/theme.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionButton, Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Badge, Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -114,19 +116,17 @@ function Sessions() {
     queryFn: async () => (await portal<{ data: PortalSession[] }>('GET', '/sessions')).data,
   });
   const end = (id: string) =>
-    void portal('DELETE', `/sessions/${encodeURIComponent(id)}`)
+    portal('DELETE', `/sessions/${encodeURIComponent(id)}`)
       .then(() => client.invalidateQueries({ queryKey: ['sessions'] }))
       .catch(notifyFailure);
-  const endAll = () =>
-    void portal('DELETE', '/sessions')
-      .then(() => leaveSession('/sign-in'))
-      .catch(notifyFailure);
+  const [isAsking, setAsking] = useState(false);
+  const endAll = () => portal('DELETE', '/sessions').then(() => leaveSession('/sign-in'));
   return (
     <Section
       title="Sessions"
       description="Browsers in which you are signed in."
       actions={
-        <Button icon={LogOut} onClick={endAll}>
+        <Button icon={LogOut} onClick={() => setAsking(true)}>
           Sign out everywhere
         </Button>
       }
@@ -141,10 +141,22 @@ function Sessions() {
           rowKey={({ id }) => id}
           skeletonRows={2}
           empty={null}
-          actions={({ id, current }) =>
-            current ? null : <Button variant="ghost" icon={LogOut} aria-label="End this session" onClick={() => end(id)} />
+          actions={({ id, user_agent: agent, address, current }) =>
+            current ? null : (
+              <ActionButton
+                variant="ghost"
+                icon={LogOut}
+                aria-label={`End the session of ${browserOf(agent)} at ${address}`}
+                onClick={() => end(id)}
+              />
+            )
           }
         />
+      )}
+      {isAsking && (
+        <ConfirmDialog title="Sign out everywhere?" action="Sign out everywhere" onConfirm={endAll} onClose={() => setAsking(false)}>
+          All your sessions end, also the one in this browser.
+        </ConfirmDialog>
       )}
     </Section>
   );

@@ -7,7 +7,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { ApiError, isLost } from '../../api/errors.ts';
 import { readAll } from '../../api/pages.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionButton, Button } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
@@ -45,7 +45,7 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
   const [open, setOpen] = useState<Open>();
   const changed = () => client.invalidateQueries({ queryKey: [environment, 'webhooks'] });
   const test = () =>
-    void bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/test', { params: { path: { webhook_id: webhook.id } } }))
+    bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/test', { params: { path: { webhook_id: webhook.id } } }))
       .then(() => notify('A test event is on its way.'))
       .then(changed)
       .catch(notifyFailure);
@@ -65,9 +65,9 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
       }
       actions={
         <>
-          <Button icon={Send} onClick={test}>
+          <ActionButton icon={Send} onClick={test}>
             Send a test event
-          </Button>
+          </ActionButton>
           <Menu
             label="Actions of the webhook"
             items={[
@@ -217,7 +217,7 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
     isDueSoon,
   );
   const redeliver = ({ id }: WebhookDelivery) =>
-    void bodyOf(
+    bodyOf(
       api(environment).POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver', {
         params: { path: { ...path, delivery_id: id } },
       }),
@@ -244,7 +244,7 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
         failure={list.failure}
         onRetry={list.refetch}
         actions={(delivery) => (
-          <Button variant="ghost" icon={Send} aria-label={`Send ${delivery.event_type} again`} onClick={() => redeliver(delivery)} />
+          <ActionButton variant="ghost" icon={Send} aria-label={`Send ${delivery.event_type} again`} onClick={() => redeliver(delivery)} />
         )}
         empty={
           <Empty icon={WebhookIcon} title="No deliveries yet">
