@@ -6,7 +6,7 @@ import { ChartData } from './chart-data.tsx';
 import { callsOwnFunctionsOnly, safeSpec, withLocalTimes } from './chart-spec.ts';
 
 const height = 260;
-const colors = [1, 2, 3, 4, 5, 6].map((index) => `var(--chart-${index})`);
+const colors = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((index) => `var(--chart-${index})`);
 const text = {
   labelColor: 'var(--muted)',
   titleColor: 'var(--muted)',
@@ -14,6 +14,9 @@ const text = {
   titleFontSize: 11,
   titleFontWeight: 500,
 } as const;
+
+/** The width of an entry of a legend, with its symbol and the space around. */
+const legendColumn = 130;
 
 const config: Config = {
   background: 'transparent',
@@ -35,7 +38,7 @@ const config: Config = {
     labelSeparation: 8,
   },
   scale: { bandPaddingInner: 0.35, bandPaddingOuter: 0.2 },
-  legend: { ...text, orient: 'bottom', symbolType: 'circle' },
+  legend: { ...text, orient: 'bottom', symbolType: 'circle', columnPadding: 20, labelLimit: legendColumn - 34 },
   title: { color: 'var(--text)', fontSize: 13, fontWeight: 600, anchor: 'start', offset: 12 },
 } as Config;
 
@@ -93,8 +96,10 @@ function draw(element: HTMLElement, safe: NonNullable<ReturnType<typeof safeSpec
   const { spec, rows } = withLocalTimes(safe);
   const sized = { ...spec, data: { values: rows }, width: widthOf(element), height, autosize: { type: 'fit-x', contains: 'padding' } };
   const axis = { axisX: { labelAngle: rows.length > maxLevelLabels ? -40 : 0 } };
+  // All entries in one row would be wider than the chart, which then cuts them off.
+  const legend = { ...config.legend, columns: Math.max(1, Math.floor(sized.width / legendColumn)) };
   const silent = { warn: ignore, info: ignore, debug: ignore, error: ignore, level: () => 0 };
-  const compiled = compile(sized as unknown as TopLevelSpec, { logger: silent as never, config: { ...config, ...axis } as never });
+  const compiled = compile(sized as unknown as TopLevelSpec, { logger: silent as never, config: { ...config, ...axis, legend } as never });
   // With `ast` the parser keeps expressions as trees for the interpreter.
   const runtime = parse(compiled.spec, undefined, { ast: true } as never);
   if (!callsOwnFunctionsOnly(runtime)) throw new Error('The specification holds an expression.');
