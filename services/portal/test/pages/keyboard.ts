@@ -180,6 +180,20 @@ export const testKeyboard = (started: () => PagesWorld) =>
       await opener.and(page.locator(':focus')).waitFor();
     });
 
+    test('the conversations on a phone take the focus, and close with Escape and with a tap beside them', async () => {
+      const { page, open: go } = await visitAs({ phone: true });
+      await go(paths['chat'] ?? '');
+      const toggle = page.getByRole('button', { name: 'Conversations', exact: true });
+      const panel = page.getByRole('dialog', { name: 'Conversations' });
+      for (const close of [() => page.keyboard.press('Escape'), () => page.touchscreen.tap(380, 400)]) {
+        await toggle.tap();
+        await panel.and(page.locator(':focus')).waitFor({ timeout: 20_000 });
+        await close();
+        await panel.waitFor({ state: 'hidden', timeout: 20_000 });
+        await toggle.and(page.locator(':focus')).waitFor({ timeout: 20_000 });
+      }
+    });
+
     test('an icon says its name, until Escape', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

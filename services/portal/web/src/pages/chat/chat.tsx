@@ -1,8 +1,9 @@
 import type { AgentSummary } from '@agent-service/client';
+import * as RadixDialog from '@radix-ui/react-dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { isLost } from '../../api/errors.ts';
 import { activeAgentsQuery, agentQuery, newestAgentsQuery } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
@@ -68,21 +69,15 @@ export function ChatPage() {
     document.title = `${agent?.name ?? 'Chat'} – Agent Service`;
   }, [agent]);
   if (isLost(error, agent)) return <FailedPage title="Chat" cause={error} onRetry={() => void refetch()} />;
+  const conversations = <Conversations agentId={agentId} current={conversationId} onNavigate={() => setListOpen(false)} />;
   return (
     <main className="chat" id="main" tabIndex={-1}>
-      <div className={isListOpen ? 'chat-side open' : 'chat-side'}>
-        <Conversations agentId={agentId} current={conversationId} onNavigate={() => setListOpen(false)} />
-      </div>
+      <div className="chat-side">{conversations}</div>
       <section className="chat-main" aria-label="Conversation">
         <header className="chat-head">
-          <Button
-            variant="ghost"
-            icon={MessagesSquare}
-            className="chat-toggle"
-            aria-label="Conversations"
-            aria-expanded={isListOpen}
-            onClick={() => setListOpen(!isListOpen)}
-          />
+          <Drawer isOpen={isListOpen} onOpenChange={setListOpen}>
+            {conversations}
+          </Drawer>
           <h1 className="visually-hidden">Chat with {agent?.name ?? 'an agent'}</h1>
           <AgentChoice agentId={agentId} name={agent?.name} />
           <ButtonLink
@@ -96,6 +91,36 @@ export function ChatPage() {
         {agent ? <Thread agent={agent} conversationId={conversationId} firstPrompt={prompt} /> : <Loading />}
       </section>
     </main>
+  );
+}
+
+interface DrawerProps {
+  isOpen: boolean;
+  onOpenChange: (isOpen: boolean) => void;
+  children: ReactNode;
+}
+
+/** Radix would focus the menu of the first conversation: it skips links. */
+function focusDrawer(event: Event) {
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).focus();
+}
+
+/** In a narrow window the conversations are behind a button. */
+function Drawer({ isOpen, onOpenChange, children }: DrawerProps) {
+  return (
+    <RadixDialog.Root open={isOpen} onOpenChange={onOpenChange}>
+      <RadixDialog.Trigger asChild>
+        <Button variant="ghost" icon={MessagesSquare} className="chat-toggle" aria-label="Conversations" />
+      </RadixDialog.Trigger>
+      <RadixDialog.Portal>
+        <div className="overlay" aria-hidden="true" />
+        <RadixDialog.Content className="dialog drawer chat-drawer" aria-describedby={undefined} onOpenAutoFocus={focusDrawer}>
+          <RadixDialog.Title className="visually-hidden">Conversations</RadixDialog.Title>
+          {children}
+        </RadixDialog.Content>
+      </RadixDialog.Portal>
+    </RadixDialog.Root>
   );
 }
 
