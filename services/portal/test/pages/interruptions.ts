@@ -109,6 +109,27 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(requests).toBe(1);
     });
 
+    test('whose script is gone is loaded by a new document, which keeps what was typed in the chat', async () => {
+      await visit.open(paths['chat-new'] ?? '');
+      const box = page.getByRole('textbox', { name: 'Message' });
+      await box.fill('A question that took long to write');
+      const script = /\/assets\/agents-[^/]*\.js$/;
+      await page.route(script, (route) => route.fulfill({ status: 404 }));
+      const isReloaded = page.waitForEvent('load');
+      await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      await isReloaded;
+      const retry = page.getByRole('button', { name: 'Try again' });
+      await retry.waitFor();
+      await page.unroute(script);
+      await retry.click();
+      await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+      await page.goBack();
+      await box.waitFor();
+      expect(await box.inputValue()).toBe('A question that took long to write');
+      // The browser says which file it did not get.
+      visit.problems.length = 0;
+    });
+
     test('of home says that its figures cannot be read', async () => {
       const summary = /\/v1\/credits\/summary/;
       await page.route(summary, (route) => route.fulfill(unavailable));

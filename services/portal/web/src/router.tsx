@@ -12,7 +12,7 @@ import {
 } from '@tanstack/react-router';
 import { ApiError } from './api/errors.ts';
 import { queryClient } from './api/query-client.ts';
-import { sessionQuery } from './api/session.ts';
+import { sessionQuery, storeUnsentAtEnd } from './api/session.ts';
 import { Missing } from './app/missing.tsx';
 import { Shell } from './app/shell.tsx';
 import { environmentOf } from './app/use-environment.ts';
@@ -34,7 +34,10 @@ function texts<const Name extends string>(...names: Name[]) {
 function FailedRoute({ error, reset }: ErrorComponentProps) {
   const retry = () => {
     // A part of the pages that the browser did not get is asked for again only by another document.
-    if (!(error instanceof ApiError)) return location.reload();
+    if (!(error instanceof ApiError)) {
+      storeUnsentAtEnd();
+      return location.reload();
+    }
     reset();
     // The session and the page are read again.
     void router.invalidate();
@@ -45,6 +48,17 @@ function FailedRoute({ error, reset }: ErrorComponentProps) {
     </main>
   );
 }
+
+/** After an upgrade the script of a page may be gone: the router then loads the document again, which must not cost what was typed. */
+const lazyPage: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(
+    () =>
+      load().catch((cause: unknown) => {
+        storeUnsentAtEnd();
+        throw cause;
+      }),
+    name,
+  );
 
 const rootRoute = createRootRoute({
   component: () => (
@@ -66,19 +80,19 @@ const signInRoute = createRoute({
 const chooseOrganizationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/choose-organization',
-  component: lazyRouteComponent(() => import('./pages/entrance/choose-organization.tsx'), 'ChooseOrganizationPage'),
+  component: lazyPage(() => import('./pages/entrance/choose-organization.tsx'), 'ChooseOrganizationPage'),
 });
 const invitationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/invitation',
   validateSearch: texts('token'),
-  component: lazyRouteComponent(() => import('./pages/entrance/invitation.tsx'), 'InvitationPage'),
+  component: lazyPage(() => import('./pages/entrance/invitation.tsx'), 'InvitationPage'),
 });
 const resetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/password-reset',
   validateSearch: texts('token'),
-  component: lazyRouteComponent(() => import('./pages/entrance/password-reset.tsx'), 'PasswordResetPage'),
+  component: lazyPage(() => import('./pages/entrance/password-reset.tsx'), 'PasswordResetPage'),
 });
 const startRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -103,51 +117,51 @@ const appRoute = createRoute({
 const under = () => appRoute;
 
 const pages = [
-  createRoute({ getParentRoute: under, path: '/', component: lazyRouteComponent(() => import('./pages/home/home.tsx'), 'HomePage') }),
+  createRoute({ getParentRoute: under, path: '/', component: lazyPage(() => import('./pages/home/home.tsx'), 'HomePage') }),
   createRoute({
     getParentRoute: under,
     path: '/agents',
     validateSearch: texts('cursor', 'search', 'status'),
-    component: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'AgentsPage'),
+    component: lazyPage(() => import('./pages/agents/agents.tsx'), 'AgentsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/agents/$agentId',
     validateSearch: texts('tab', 'language'),
-    component: lazyRouteComponent(() => import('./pages/agents/agent.tsx'), 'AgentPage'),
+    component: lazyPage(() => import('./pages/agents/agent.tsx'), 'AgentPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/chat',
-    component: lazyRouteComponent(() => import('./pages/chat/chat.tsx'), 'ChatStartPage'),
+    component: lazyPage(() => import('./pages/chat/chat.tsx'), 'ChatStartPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/chat/$agentId/{-$conversationId}',
     validateSearch: texts('prompt'),
-    component: lazyRouteComponent(() => import('./pages/chat/chat.tsx'), 'ChatPage'),
+    component: lazyPage(() => import('./pages/chat/chat.tsx'), 'ChatPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/templates',
     validateSearch: texts('search', 'status', 'category'),
-    component: lazyRouteComponent(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
+    component: lazyPage(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/templates/$templateId',
-    component: lazyRouteComponent(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
+    component: lazyPage(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/credits',
     validateSearch: texts('tab', 'group', 'from', 'to', 'cursor'),
-    component: lazyRouteComponent(() => import('./pages/credits/credits.tsx'), 'CreditsPage'),
+    component: lazyPage(() => import('./pages/credits/credits.tsx'), 'CreditsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/settings',
-    component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+    component: lazyPage(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
   }),
 ] as const;
 
@@ -160,61 +174,61 @@ const adminPages = [
     getParentRoute: under,
     path: '/agents/new',
     beforeLoad: isAdministrator,
-    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'NewAgentPage'),
+    component: lazyPage(() => import('./pages/agents/edit-agent.tsx'), 'NewAgentPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/agents/$agentId/edit',
     beforeLoad: isAdministrator,
-    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'EditAgentPage'),
+    component: lazyPage(() => import('./pages/agents/edit-agent.tsx'), 'EditAgentPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/keys',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor', 'status'),
-    component: lazyRouteComponent(() => import('./pages/credentials/keys.tsx'), 'KeysPage'),
+    component: lazyPage(() => import('./pages/credentials/keys.tsx'), 'KeysPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/applications',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor', 'status'),
-    component: lazyRouteComponent(() => import('./pages/credentials/applications.tsx'), 'ApplicationsPage'),
+    component: lazyPage(() => import('./pages/credentials/applications.tsx'), 'ApplicationsPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/webhooks',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor'),
-    component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+    component: lazyPage(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/webhooks/$webhookId',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor'),
-    component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
+    component: lazyPage(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/data-source',
     beforeLoad: isAdministrator,
-    component: lazyRouteComponent(() => import('./pages/data-source/data-source.tsx'), 'DataSourcePage'),
+    component: lazyPage(() => import('./pages/data-source/data-source.tsx'), 'DataSourcePage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/users',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor', 'status', 'role'),
-    component: lazyRouteComponent(() => import('./pages/organization/users.tsx'), 'UsersPage'),
+    component: lazyPage(() => import('./pages/organization/users.tsx'), 'UsersPage'),
   }),
   createRoute({
     getParentRoute: under,
     path: '/audit',
     beforeLoad: isAdministrator,
     validateSearch: texts('cursor', 'actor', 'action', 'target', 'from', 'to'),
-    component: lazyRouteComponent(() => import('./pages/organization/audit.tsx'), 'AuditPage'),
+    component: lazyPage(() => import('./pages/organization/audit.tsx'), 'AuditPage'),
   }),
 ] as const;
 

@@ -22,7 +22,10 @@ export interface Session {
 export const sessionKey = ['session'];
 
 /** Loads a new document, so that no reply, answer or text of a user stays in the memory of the tab for the next one. */
-export const leaveSession = (path: string): void => location.replace(path);
+export function leaveSession(path: string): void {
+  removeEventListener('pagehide', storeUnsentOfUser);
+  location.replace(path);
+}
 
 /** As above, to the sign-in page, which leads back here. */
 export const leaveToSignIn = (): void =>
@@ -52,6 +55,12 @@ export function openSession(client: QueryClient, session: Session): void {
 export function storeUnsentOfUser(): void {
   if (owner !== undefined) storeUnsent(owner);
 }
+
+/**
+ * To be called when only a new document can go on, as after a script that could not be loaded. The input is stored when this document ends, so that
+ * it is not what was typed at the time of the failure; a sign-out stores nothing.
+ */
+export const storeUnsentAtEnd = (): void => addEventListener('pagehide', storeUnsentOfUser);
 
 /** Ways to sign in that the service has; known from the first refusal. */
 let signInFeatures: Partial<Features> = {};

@@ -14,11 +14,13 @@ export function watchUnsent(form: string, read: () => unknown): () => void {
 }
 
 /**
- * Stores the input of all forms for the next sign-in in this tab, to be called when a session ends by itself. It holds no reply of the service, and
+ * Stores the input of all forms for the next document of this tab, to be called when a session or a document ends by itself. It holds no reply of the service, and
  * no other user ever gets it.
  */
 export function storeUnsent(owner: string): void {
-  const unsent = Object.fromEntries([...readers].map(([form, read]) => [form, read()]).filter(([, value]) => value !== undefined));
+  const current = [...readers].map(([form, read]) => [form, read()]).filter(([, value]) => value !== undefined);
+  // A form that was not opened since the last sign-in or reload has not got its input back yet.
+  const unsent = { ...restored, ...Object.fromEntries(current) };
   if (Object.keys(unsent).length > 0) storageOf('sessionStorage')?.setItem(storageKey, JSON.stringify({ owner, unsent }));
 }
 
