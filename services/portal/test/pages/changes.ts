@@ -267,8 +267,9 @@ export const testChanges = (started: () => PagesWorld) =>
       await dialog().waitFor({ state: 'detached' });
     });
 
-    test('that shows a secret closes by its button only', async () => {
-      await visit.open('/live/keys');
+    test('that shows a secret closes by its button only, and asks before its page is left', async () => {
+      await visit.open('/live');
+      await page.getByRole('link', { name: 'API keys', exact: true }).click();
       await page.getByRole('button', { name: 'Create a key' }).first().click();
       await dialog().getByLabel('Name').fill('Shown once');
       await dialog().getByRole('button', { name: 'Create the key' }).click();
@@ -280,8 +281,20 @@ export const testChanges = (started: () => PagesWorld) =>
         expect.stringMatching(/^sa_/),
         0,
       ]);
+      const isAsked = page.waitForEvent('dialog').then(async (question) => {
+        await question.dismiss();
+        return question.message();
+      });
+      await page.keyboard.press('Control+k');
+      await page.goBack();
+      expect(await isAsked).toBe('Leave without a copy? This is not shown again.');
+      await page.waitForURL(/\/keys$/);
+      await settle(page);
+      expect([await secret.inputValue(), await dialog().count()]).toEqual([expect.stringMatching(/^sa_/), 1]);
       await dialog().getByRole('button', { name: 'Done' }).click();
       await dialog().waitFor({ state: 'detached' });
+      await page.goBack();
+      await page.getByRole('heading', { level: 1, name: /Welcome/ }).waitFor();
     });
 
     test('that is refused for a field without a place for errors says why, and is sent again', async () => {

@@ -194,6 +194,22 @@ export const testKeyboard = (started: () => PagesWorld) =>
       }
     });
 
+    test.each<[string, boolean]>([
+      ['search', false],
+      ['the menu of a phone', true],
+    ])('%s does not stay open over a page that Back leads to', async (_, phone) => {
+      const { page, open: go } = await visitAs({ phone });
+      await go('/live');
+      await page.evaluate("history.pushState(null, '', '/live/agents')");
+      await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+      if (phone) await page.getByRole('button', { name: 'Menu' }).click();
+      else await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await page.goBack();
+      await page.getByRole('heading', { level: 1, name: /Welcome/, includeHidden: true }).waitFor();
+      await page.getByRole('dialog').waitFor({ state: 'detached', timeout: 3_000 });
+    });
+
     test('an icon says its name, until Escape', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

@@ -1,6 +1,6 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
 import { useIsFetching, useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router';
 import { LogOut, Menu as MenuIcon, Monitor, Moon, Search, Settings, Sun } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { environments, portal } from '../api/client.ts';
@@ -28,17 +28,18 @@ export function Shell() {
 
 function SignedIn({ session }: { session: Session }) {
   const environment = useEnvironment();
-  const [isSearching, setSearching] = useState(false);
+  const [isSearching, setSearching] = useOpen();
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
-        setSearching((now) => !now);
+        // A dialog may show what is shown only once, and would go with its page.
+        if (!document.querySelector('[role="dialog"]:not(.palette)')) setSearching((now) => !now);
       }
     };
     window.addEventListener('keydown', open);
     return () => window.removeEventListener('keydown', open);
-  }, []);
+  }, [setSearching]);
   useEffect(() => {
     // The first letters that are typed after Ctrl K are not lost while it loads.
     const timer = setTimeout(() => void loadPalette().catch(() => undefined), idleMs);
@@ -65,6 +66,18 @@ function SignedIn({ session }: { session: Session }) {
       <Suspense>{isSearching && <CommandPalette onClose={() => setSearching(false)} />}</Suspense>
     </div>
   );
+}
+
+/** The state of something over the page, which closes when a different page comes. */
+function useOpen() {
+  const router = useRouter();
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    // A page replaces its own URL by itself, as a new conversation that gets its id.
+    const unsubscribe = router.history.subscribe(({ action }) => action.type !== 'REPLACE' && setOpen(false));
+    return () => unsubscribe();
+  }, [router]);
+  return [isOpen, setOpen] as const;
 }
 
 const slowMs = 5_000;
@@ -209,7 +222,7 @@ const signOut = () =>
 
 /** On a phone the navigation is behind a button. */
 function TopBar({ session, onSearch }: BarProps) {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useOpen();
   return (
     <header className="topbar">
       <RadixDialog.Root open={isOpen} onOpenChange={setOpen}>

@@ -4,6 +4,7 @@ import { Ellipsis, type LucideIcon, X } from 'lucide-react';
 import { createContext, type ReactNode, useContext, useRef } from 'react';
 import { Button, CopyButton } from './button.tsx';
 import { TextField, useApiForm } from './form.tsx';
+import { useQuestionBeforeLeaving } from './leaving.ts';
 
 interface DialogProps {
   title: string;
@@ -11,7 +12,7 @@ interface DialogProps {
   onClose: () => void;
   /** While it is true the dialog stays open, since it shows how its request ends. */
   busy?: boolean;
-  /** For a dialog whose content is shown once: Escape and a click outside do not close it. */
+  /** For a dialog whose content is shown once: Escape and a click outside do not close it, and a question comes before its page is left. */
   closesByButton?: boolean;
   wide?: boolean;
   children: ReactNode;
@@ -37,8 +38,9 @@ function returnFocus(event: Event) {
  * A modal dialog. Its backdrop is a plain element and not Radix's overlay, which writes a style element for its scroll lock that the content
  * security policy refuses; the style sheet keeps the page still instead.
  */
-export function Dialog({ title, description, onClose, busy = false, closesByButton, wide, children }: DialogProps) {
+export function Dialog({ title, description, onClose, busy = false, closesByButton = false, wide, children }: DialogProps) {
   const hasInput = useRef(false);
+  useQuestionBeforeLeaving({ question: 'Leave without a copy? This is not shown again.', isAsked: closesByButton });
   return (
     <RadixDialog.Root open onOpenChange={() => !busy && !closesByButton && onClose()}>
       <RadixDialog.Portal>
