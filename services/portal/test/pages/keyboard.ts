@@ -194,6 +194,20 @@ export const testKeyboard = (started: () => PagesWorld) =>
       }
     });
 
+    test('the content of the editor is reached without a question', async () => {
+      const { page, open: go } = await visitAs({});
+      await go(paths['agent-edit'] ?? '');
+      await page.getByLabel('Description').fill('Changed');
+      const questions: string[] = [];
+      page.on('dialog', (question) => {
+        questions.push(question.message());
+        return question.accept();
+      });
+      await keyboard.press(page.getByRole('link', { name: 'Skip to the content' }));
+      await page.locator('main:focus').waitFor();
+      expect(questions).toEqual([]);
+    });
+
     test.each<[string, boolean]>([
       ['search', false],
       ['the menu of a phone', true],

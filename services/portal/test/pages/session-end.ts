@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { makePerson, type PagesWorld, signIn, type Visit } from './world.ts';
+import { makePerson, type PagesWorld, settle, signIn, type Visit } from './world.ts';
 
 /** A mark in the memory of the document, as replies and answers are. */
 const mark = (page: Page) => page.evaluate('void (globalThis.isMarked = true)');
@@ -117,6 +117,34 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       expect((await isSaved).postDataJSON()).toEqual({ system_prompt: 'Instructions that took long to write' });
       await page.getByRole('heading', { level: 1, name: 'Agent of the first user' }).waitFor();
       expect(visit.problems).toEqual([]);
+      await visit.close();
+    });
+
+    test('by a sign-out, unsaved changes of an agent are asked for first, and once', async () => {
+      const visit = await world.visit({ signedIn: false });
+      const { page } = visit;
+      await visit.open('/sign-in');
+      await signIn(page, world.login);
+      await visit.open(`/live/agents/${agent}/edit`);
+      await page.getByLabel('Instructions').fill('Instructions that are not saved');
+      const account = page.locator('button.account').first();
+      const events: string[] = [];
+      let isAccepted = false;
+      page.on('dialog', (question) => {
+        events.push(question.type());
+        return isAccepted ? question.accept() : question.dismiss();
+      });
+      page.on('request', (request) => void (request.method() === 'DELETE' && events.push('DELETE')));
+      await account.click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('menu').waitFor({ state: 'detached' });
+      await settle(page);
+      expect(events).toEqual(['confirm']);
+      isAccepted = true;
+      await account.click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      expect(events).toEqual(['confirm', 'confirm', 'DELETE']);
       await visit.close();
     });
 

@@ -8,6 +8,7 @@ import { leaveSession, leaveToSignIn, type Session, sessionQuery, useSession } f
 import { Button } from '../ui/button.tsx';
 import { Menu } from '../ui/dialog.tsx';
 import { notifyFailure } from '../ui/feedback.tsx';
+import { confirmLeaving, forgetQuestions } from '../ui/leaving.ts';
 import { destinationsOf } from './navigation.ts';
 import { setTheme, type Theme, useTheme } from './theme.ts';
 import { useEnvironment } from './use-environment.ts';
@@ -215,10 +216,15 @@ const initialsOf = (name: string) =>
     .map((word) => [...word][0]?.toUpperCase() ?? '')
     .join('');
 
-const signOut = () =>
-  void portal('DELETE', '/session')
-    .then(() => leaveSession('/sign-in'))
+function signOut() {
+  if (!confirmLeaving()) return;
+  portal('DELETE', '/session')
+    .then(() => {
+      forgetQuestions();
+      leaveSession('/sign-in');
+    })
     .catch(notifyFailure);
+}
 
 /** On a phone the navigation is behind a button. */
 function TopBar({ session, onSearch }: BarProps) {

@@ -1,6 +1,6 @@
 import type { Agent } from '@agent-service/client';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useBlocker, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Plus, X } from 'lucide-react';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import { Controller, type UseFormReturn } from 'react-hook-form';
@@ -11,6 +11,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, notify } from '../../ui/feedback.tsx';
 import { changesOf, SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
+import { useQuestionBeforeLeaving } from '../../ui/leaving.ts';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { tiers } from './agent-parts.tsx';
 import { ScopePicker } from './scope-picker.tsx';
@@ -132,10 +133,7 @@ function Editor({ title, values, action, onSave, agentId }: EditorProps) {
   const form = useApiForm<AgentValues>(values, save, fieldOf);
   const { isDirty, isSubmitting } = form.formState;
   useUnsent(`agent/${environment}/${agentId ?? 'new'}`, values, form);
-  useBlocker({
-    shouldBlockFn: () => isDirty && !isSubmitting && !window.confirm('Leave without saving? Your changes will be lost.'),
-    enableBeforeUnload: isDirty,
-  });
+  useQuestionBeforeLeaving({ question: 'Leave without saving? Your changes will be lost.', isAsked: isDirty, isSending: isSubmitting });
   const back = agentId ? (
     <Link to="/$environment/agents/$agentId" params={{ environment, agentId }} className="breadcrumb">
       <BackIcon /> {values.name}
