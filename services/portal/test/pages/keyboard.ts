@@ -194,6 +194,24 @@ export const testKeyboard = (started: () => PagesWorld) =>
       }
     });
 
+    test('a page that is led to has the focus, with its heading as its name', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live');
+      const focused = (name: string) => page.getByRole('main', { name, exact: true }).and(page.locator(':focus')).waitFor();
+      await keyboard.press(page.getByRole('link', { name: 'Webhooks', exact: true }));
+      await focused('Webhooks');
+      await keyboard.press(page.getByRole('link', { name: 'hooks.example.com/agent-service' }).first());
+      await page.waitForURL(/\/webhooks\/\w+$/);
+      await settle(page);
+      await page.locator('main:focus').waitFor();
+      await page.goBack();
+      await focused('Webhooks');
+      await page.getByRole('link', { name: 'Chat', exact: true }).click();
+      await page.waitForURL(/\/live\/chat/);
+      await go('/live/no-such-page');
+      expect(await page.title()).toBe('This page does not exist – Agent Service');
+    });
+
     test('the content of the editor is reached without a question', async () => {
       const { page, open: go } = await visitAs({});
       await go(paths['agent-edit'] ?? '');
@@ -206,6 +224,19 @@ export const testKeyboard = (started: () => PagesWorld) =>
       await keyboard.press(page.getByRole('link', { name: 'Skip to the content' }));
       await page.locator('main:focus').waitFor();
       expect(questions).toEqual([]);
+    });
+
+    test('a prompt that is removed leaves the focus among the others', async () => {
+      const { page, open: go } = await visitAs({});
+      await go(paths['agent-edit'] ?? '');
+      const removals = page.getByRole('button', { name: /^Remove prompt/ });
+      let count = await removals.count();
+      expect(count).toBeGreaterThan(1);
+      for (; count > 0; count -= 1) {
+        await removals.last().press('Enter');
+        const name = count > 1 ? `Remove prompt ${count - 1}` : 'Add a prompt';
+        await page.getByRole('button', { name }).and(page.locator(':focus')).waitFor({ timeout: 3_000 });
+      }
     });
 
     test.each<[string, boolean]>([

@@ -1,5 +1,6 @@
+import { useRouterState } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useId } from 'react';
 import { Failure } from './feedback.tsx';
 
 interface PageProps {
@@ -13,17 +14,43 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** A page with its heading and actions. Its title is the window's title. */
-export function Page({ title, heading, description, back, actions, narrow, children }: PageProps) {
+/** The page that was shown last. */
+let lastPage: string | undefined;
+/** True until the user goes to a different page than the one that the document was opened with. */
+let isOpening = true;
+
+/** The same page of the other environment is no different one. */
+const pageOf = (pathname: string) => pathname.split('/').slice(2).join('/');
+
+/** Shows the title as the window's, and gives a page that the user went to the focus, so that a screen reader says its name. */
+export function usePageStart(title: string): void {
   useEffect(() => {
     document.title = `${title} – Agent Service`;
   }, [title]);
+  const current = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation && pageOf(resolvedLocation.pathname) });
+  useEffect(() => {
+    if (current === undefined) return;
+    const isSame = current === (lastPage ?? current);
+    lastPage = current;
+    isOpening &&= isSame;
+    const { activeElement: focused, body } = document;
+    if (isOpening || (isSame && focused !== body) || focused?.closest('#main, [role="dialog"]')) return;
+    document.getElementById('main')?.focus({ preventScroll: true });
+  }, [current]);
+}
+
+/** A page with its heading and actions. Its title is the window's title. */
+export function Page({ title, heading, description, back, actions, narrow, children }: PageProps) {
+  usePageStart(title);
+  const headingId = useId();
   return (
-    <main className={narrow ? 'page narrow' : 'page'} id="main" tabIndex={-1}>
+    <main className={narrow ? 'page narrow' : 'page'} id="main" tabIndex={-1} aria-labelledby={headingId}>
       <div className="page-head">
         <div>
           {back}
-          <h1 dir="auto">{heading ?? title}</h1>
+          <h1 dir="auto" id={headingId}>
+            {heading ?? title}
+          </h1>
           {description && <p dir="auto">{description}</p>}
         </div>
         {actions && <div className="row wraps">{actions}</div>}

@@ -290,6 +290,14 @@ function Prompts({ value, onChange, error }: PromptsProps) {
     onChange([...value, '']);
     requestAnimationFrame(() => list.current?.querySelector<HTMLInputElement>('li:last-child input')?.focus());
   };
+  const remove = (index: number) => {
+    onChange(value.toSpliced(index, 1));
+    // The button of the last prompt is gone, and its focus goes to the prompt before it.
+    requestAnimationFrame(() => {
+      const buttons = list.current?.querySelectorAll<HTMLButtonElement>('button');
+      buttons?.[Math.min(index, Math.max(value.length - 2, 0))]?.focus();
+    });
+  };
   return (
     <fieldset className="field" ref={list}>
       <legend>
@@ -306,12 +314,7 @@ function Prompts({ value, onChange, error }: PromptsProps) {
               value={prompt}
               onChange={(event) => onChange(value.with(index, event.target.value))}
             />
-            <Button
-              variant="ghost"
-              icon={X}
-              aria-label={`Remove prompt ${index + 1}`}
-              onClick={() => onChange(value.toSpliced(index, 1))}
-            />
+            <Button variant="ghost" icon={X} aria-label={`Remove prompt ${index + 1}`} onClick={() => remove(index)} />
           </li>
         ))}
       </ul>

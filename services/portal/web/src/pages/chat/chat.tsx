@@ -3,7 +3,7 @@ import * as RadixDialog from '@radix-ui/react-dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { isLost } from '../../api/errors.ts';
 import { activeAgentsQuery, agentQuery, newestAgentsQuery } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
@@ -11,7 +11,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Failure, Loading } from '../../ui/feedback.tsx';
 import { CutOption } from '../../ui/form.tsx';
-import { FailedPage, Page } from '../../ui/page.tsx';
+import { FailedPage, Page, usePageStart } from '../../ui/page.tsx';
 import { Conversations } from './conversations.tsx';
 import { Thread } from './thread.tsx';
 
@@ -65,9 +65,7 @@ export function ChatPage() {
   const { prompt } = useSearch({ strict: false });
   const [isListOpen, setListOpen] = useState(false);
   const { data: agent, error, refetch } = useQuery(agentQuery(environment, agentId));
-  useEffect(() => {
-    document.title = `${agent?.name ?? 'Chat'} – Agent Service`;
-  }, [agent]);
+  usePageStart(agent?.name ?? 'Chat');
   if (isLost(error, agent)) return <FailedPage title="Chat" cause={error} onRetry={() => void refetch()} />;
   const conversations = <Conversations agentId={agentId} current={conversationId} onNavigate={() => setListOpen(false)} />;
   return (
