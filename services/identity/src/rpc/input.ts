@@ -12,7 +12,7 @@ import { isEmailAddress } from '@agent-service/contracts/text';
 import { grantCredentialScopes } from '../domain/grants.ts';
 
 // Input of operators is validated here, because it does not pass the gateway.
-export function checkScopes(scopes: readonly string[]): Scope[] {
+function checkScopes(scopes: readonly string[]): Scope[] {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) throw new ServiceError('invalid_scope', { message: `Unknown scopes: ${unknown.join(' ')}`, param: 'scopes' });
   return scopes.filter(isScope);
