@@ -1,4 +1,4 @@
-import { ArrayType, p } from '@mikro-orm/postgresql';
+import { ArrayType, type Platform, p } from '@mikro-orm/postgresql';
 
 export { defineEntity, type EntityManager, type InferEntity, LockMode, p, type RequiredEntityData } from '@mikro-orm/postgresql';
 
@@ -10,6 +10,10 @@ export const environment = () => p.enum(['live', 'test'] as const);
 class TextsType extends ArrayType<string> {
   override convertToDatabaseValue(value: string[] | null): string | null {
     return value && `{${value.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+  }
+  /** Processes of the version before wrote the text NULL, in any case, as null. */
+  override convertToJSValue(value: string[] | string | null, platform: Platform): string[] | null {
+    return super.convertToJSValue(value, platform)?.map((text: string | null) => text ?? 'NULL') ?? null;
   }
 }
 

@@ -12,7 +12,6 @@ import { answerRecords } from './0011-answer-records.ts';
 import { conversationsAndFeedback } from './0012-conversations-and-feedback.ts';
 import { fieldDefaults } from './0013-field-defaults.ts';
 import { categoryHashes } from './0014-category-hashes.ts';
-import { listsOfTexts } from './0015-lists-of-texts.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -30,5 +29,4 @@ export const migrations = [
   conversationsAndFeedback,
   fieldDefaults,
   categoryHashes,
-  listsOfTexts,
 ];
