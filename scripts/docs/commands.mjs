@@ -231,7 +231,7 @@ function innerCommand({ program, words, settings }) {
 
 /** Programs of a reader's machine that documents call. */
 const machinePrograms = new Set(
-  '. cd createdb curl diff echo export git grep head kubectl ls openssl pg_dump pg_dumpall pg_restore pip psql rm sed set tr true vacuumdb'.split(
+  '. cd createdb curl diff echo export git grep head kubectl ls openssl pg_dump pg_dumpall pg_restore pip psql rm sed set tail tr true vacuumdb'.split(
     ' ',
   ),
 );
