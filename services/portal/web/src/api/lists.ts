@@ -1,5 +1,5 @@
 import type { AgentSummary, TitledConversation } from '@agent-service/client';
-import { type QueryKey, queryOptions } from '@tanstack/react-query';
+import { type QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
 import { type ApiPage, readAll } from './pages.ts';
 
@@ -11,6 +11,13 @@ export const keepSameList =
   (queryKey: QueryKey) =>
   <Data>(before: Data | undefined, query: { queryKey: QueryKey } | undefined): Data | undefined =>
     queryKey.every((part, index) => typeof part === 'object' || part === query?.queryKey[index]) ? before : undefined;
+
+/** Reads again what shows agents, after a change of one: a template is activated while its agent is active. */
+export const readAgentsAgain = (client: QueryClient, environment: Environment, refetchType: 'active' | 'none' = 'active') =>
+  Promise.all([
+    client.invalidateQueries({ queryKey: [environment, 'agents'], refetchType }),
+    client.invalidateQueries({ queryKey: [environment, 'templates'] }),
+  ]);
 
 const maxTables = 5_000;
 

@@ -4,13 +4,14 @@ import { useNavigate } from '@tanstack/react-router';
 import { MessageSquare, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { readAgentsAgain } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ConfirmDialog, Menu } from '../../ui/dialog.tsx';
 import { notify, notifyFailure } from '../../ui/feedback.tsx';
 
 type Listed = Pick<AgentSummary, 'id' | 'name' | 'status'>;
 
-/** Changes the status of an agent, and reads again what shows it: a template is activated while its agent is active. */
+/** Changes the status of an agent, and reads again what shows it. */
 export function useSetStatus() {
   const environment = useEnvironment();
   const client = useQueryClient();
@@ -18,10 +19,7 @@ export function useSetStatus() {
     try {
       await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params: { path: { agent_id: id } }, body: { status } }));
       notify(`${name} is ${status}.`);
-      await Promise.all([
-        client.invalidateQueries({ queryKey: [environment, 'agents'] }),
-        client.invalidateQueries({ queryKey: [environment, 'templates'] }),
-      ]);
+      await readAgentsAgain(client, environment);
     } catch (cause) {
       notifyFailure(cause);
     }
@@ -41,10 +39,7 @@ export function AgentMenu({ agent, onDeleted }: { agent: Listed; onDeleted?: () 
     await api(environment).DELETE('/v1/agents/{agent_id}', { params: { path: { agent_id: agent.id } } });
     notify(`${agent.name} was deleted.`);
     onDeleted?.();
-    await Promise.all([
-      client.invalidateQueries({ queryKey: [environment, 'agents'], refetchType: onDeleted ? 'none' : 'active' }),
-      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
-    ]);
+    await readAgentsAgain(client, environment, onDeleted ? 'none' : 'active');
   };
   return (
     <>

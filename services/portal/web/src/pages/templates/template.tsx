@@ -5,6 +5,7 @@ import { Bot, Copy, Play, Power } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { ApiError, isLost } from '../../api/errors.ts';
+import { readAgentsAgain } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
@@ -128,10 +129,7 @@ function useOpenAgent() {
   const navigate = useNavigate();
   const client = useQueryClient();
   return async (agentId: string) => {
-    await Promise.all([
-      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
-      client.invalidateQueries({ queryKey: [environment, 'agents'] }),
-    ]);
+    await readAgentsAgain(client, environment);
     await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId } });
   };
 }
@@ -228,10 +226,7 @@ function Deactivate({ template, onClose }: DialogProps) {
   const deactivate = async () => {
     await bodyOf(api(environment).POST('/v1/templates/{template_id}/deactivate', { params: { path: { template_id: template.id } } }));
     notify(`${template.name} was deactivated.`);
-    await Promise.all([
-      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
-      client.invalidateQueries({ queryKey: [environment, 'agents'] }),
-    ]);
+    await readAgentsAgain(client, environment);
   };
   return (
     <ConfirmDialog title={`Deactivate ${template.name}?`} action="Deactivate" onConfirm={deactivate} onClose={onClose}>
