@@ -5,5 +5,5 @@ export { RetryQueue, retryDue } from './retry-queue.ts';
 export { runBatch } from './run-batch.ts';
 export { createSemaphore, type Semaphore, SemaphoreError } from './semaphore.ts';
 export { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
-export { callByTenant, tenantName, tenantOf } from './tenants.ts';
+export { callByTenant, tenantName, tenantOfName } from './tenants.ts';
 export { abortable, sleep, timerMs, withTimeout } from './timing.ts';

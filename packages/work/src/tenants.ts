@@ -6,7 +6,7 @@ export interface TenantKey {
 export const tenantName = ({ organizationId, environment }: TenantKey): string => `${organizationId} ${environment}`;
 
 /** The tenant that `tenantName` made a name of. */
-export function tenantOf(name: string): TenantKey {
+export function tenantOfName(name: string): TenantKey {
   const [organizationId = '', environment = ''] = name.split(' ');
   return { organizationId, environment };
 }

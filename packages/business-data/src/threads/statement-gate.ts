@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { tenantOf } from '@agent-service/work';
+import { tenantOfName } from '@agent-service/work';
 import { cancelled, DataFailure } from '../failure.ts';
 import type { PassedStatement } from '../gates/pass-gates.ts';
 import type { ResolvedScope } from '../scope/scope.ts';
@@ -254,9 +254,14 @@ export function openStatementGate(
       onThreads: (ready) => threads.set(ready),
       onLost(reason, cause, tenant) {
         lost.inc({ reason });
-        const of = tenant === undefined ? undefined : tenantOf(tenant);
-        const about = { organization_id: of?.organizationId, environment: of?.environment };
-        logger.warn({ event: 'statement_gate_thread_lost', reason, ...about, err: cause });
+        const of = tenant === undefined ? undefined : tenantOfName(tenant);
+        logger.warn({
+          event: 'statement_gate_thread_lost',
+          reason,
+          organization_id: of?.organizationId,
+          environment: of?.environment,
+          err: cause,
+        });
       },
       onDone: (outcome, duration) => seconds.observe({ outcome }, duration),
     },
