@@ -33,13 +33,17 @@ export const connectionSettings = z.object({
 });
 type Config = ClientConfig & z.output<typeof connectionSettings>;
 
+const noWebhooks = 'Webhooks are not enabled here. Start the system with WEBHOOKS_ENABLED=true, or set WEBHOOKS_ADDRESS.';
+
 /** In a container the settings say where the services are; in a checkout the running local system does. */
 export function connect(env: NodeJS.ProcessEnv): Connection {
   const local = env.IDENTITY_ADDRESS ? {} : localSettings(resolve(env.DATA_DIR || '.data'));
   const config: Config = readConfig(connectionSettings, { ...local, ...env });
+  const webhooksAddress = config.WEBHOOKS_ENABLED ? config.WEBHOOKS_ADDRESS : undefined;
   const open: { close(): void }[] = [];
   const client = <Name extends 'identity' | 'credits' | 'agents' | 'webhooks'>(name: Name, address: string | undefined): Client<Name> => {
-    if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
+    if (!address)
+      throw new Error(name === 'webhooks' ? noWebhooks : `Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
     const created = createClient(name, { address, as: operatorService, config });
     open.push(created);
     return created;
@@ -60,14 +64,14 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
       return (agents ??= client('agents', config.AGENTS_ADDRESS));
     },
     get webhooks() {
-      return (webhooks ??= client('webhooks', config.WEBHOOKS_ADDRESS));
+      return (webhooks ??= client('webhooks', webhooksAddress));
     },
     get outboxes() {
       const addresses = {
         identity: config.IDENTITY_ADDRESS,
         credits: config.CREDITS_ADDRESS,
         agents: config.AGENTS_ADDRESS,
-        webhooks: config.WEBHOOKS_ENABLED ? config.WEBHOOKS_ADDRESS : undefined,
+        webhooks: webhooksAddress,
       } as const;
       const known = Object.entries(addresses).filter(([, address]) => address !== undefined);
       return new Map(known.map(([name, address]) => [name, client(name as keyof typeof addresses, address)]));

@@ -26,21 +26,26 @@ test('a service that does not answer costs the list its own messages only, and t
   expect(process.exitCode).toBe(1);
 });
 
-test('webhooks has an outbox unless it is not enabled', () => {
+test('webhooks has an outbox and commands unless it is not enabled', () => {
   const env = {
     SERVICE_SECRET: 'x'.repeat(32),
     GRPC_ALLOW_PLAINTEXT: 'true',
     IDENTITY_ADDRESS: '127.0.0.1:1',
     WEBHOOKS_ADDRESS: '127.0.0.1:2',
   };
-  const namesOf = (more: object) => {
+  const using = <T>(more: object, work: (connection: Connection) => T): T => {
     const connection = connect({ ...env, ...more });
     try {
-      return [...connection.outboxes.keys()];
+      return work(connection);
     } finally {
       connection.close();
     }
   };
-  expect(namesOf({})).toEqual(['identity', 'webhooks']);
-  expect(namesOf({ WEBHOOKS_ENABLED: 'false' })).toEqual(['identity']);
+  const namesOf = ({ outboxes }: Connection) => [...outboxes.keys()];
+  expect(using({}, namesOf)).toEqual(['identity', 'webhooks']);
+  expect(using({ WEBHOOKS_ENABLED: 'false' }, namesOf)).toEqual(['identity']);
+  const list = ({ webhooks }: Connection) => webhooks.listEndpoints;
+  expect(using({}, list)).toEqual(expect.any(Function));
+  for (const without of [{ WEBHOOKS_ENABLED: 'false' }, { WEBHOOKS_ADDRESS: undefined }])
+    expect(() => using(without, list)).toThrow('Webhooks are not enabled here. Start the system with WEBHOOKS_ENABLED=true');
 });

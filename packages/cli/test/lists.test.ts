@@ -102,9 +102,10 @@ describe('lists', () => {
     },
   );
 
-  test('an unknown dead letter is an error, and the size of a page is limited', async () => {
+  test('an unknown dead letter or beginning of a page is an error, and the size of a page is limited', async () => {
     expect(await failureOf('outbox', 'show', '--service', 'agents', '--id', 'x')).toContain('has set no message x aside');
     expect(await failureOf('organization', 'list', '--limit', '101')).toContain('from 1 to 100');
+    expect(await failureOf('organization', 'list', '--after', 'zzz')).toMatch(/^invalid_cursor: /);
   });
 });
 

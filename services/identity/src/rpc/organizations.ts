@@ -58,8 +58,12 @@ export const listOrganizations = ({ store }: IdentityDeps): RpcOf<'identity', 'l
     if (limit < 1 || limit > maxOrganizations)
       throw new ServiceError('invalid_request', { message: `limit must be from 1 to ${maxOrganizations}.`, param: 'limit' });
     const where = afterId === '' ? {} : { id: { $lt: afterId } };
-    // One row more than the limit shows that there is a further page.
-    const rows = await store.transaction(({ em }) => em.find(Organization, where, { orderBy: { id: 'desc' }, limit: limit + 1 }));
+    const rows = await store.transaction(async ({ em }) => {
+      if (afterId !== '' && !(await em.findOne(Organization, { id: afterId })))
+        throw new ServiceError('invalid_cursor', { param: 'after' });
+      // One row more than the limit shows that there is a further page.
+      return await em.find(Organization, where, { orderBy: { id: 'desc' }, limit: limit + 1 });
+    });
     const organizations = rows.slice(0, limit).map(({ id, name, createdAt }) => ({ id, name, createdAt: createdAt.toISOString() }));
     return { organizations, hasMore: rows.length > limit };
   },
