@@ -130,6 +130,39 @@ export const testInterruptions = (started: () => PagesWorld) =>
       visit.problems.length = 0;
     });
 
+    test('whose script is gone keeps a message whose reply did not arrive under its key', async () => {
+      const sent: [string | undefined, unknown][] = [];
+      const { promise: isAnswered, resolve: setAnswered } = Promise.withResolvers<void>();
+      const stream = /\/messages\/stream$/;
+      await page.route(stream, async (route) => {
+        const request = route.request();
+        sent.push([request.headers()['idempotency-key'], request.postDataJSON()]);
+        if (sent.length > 1) return await route.continue();
+        await (await route.fetch()).text();
+        return setAnswered();
+      });
+      const question = 'How many customers do we have in each country?';
+      await visit.open(paths['chat-new'] ?? '');
+      const box = page.getByRole('textbox', { name: 'Message' });
+      await box.fill(question);
+      await page.keyboard.press('Enter');
+      await isAnswered;
+      await box.fill('A draft below the message');
+      await page.route(/\/assets\/agents-[^/]*\.js$/, (route) => route.fulfill({ status: 404 }));
+      const isReloaded = page.waitForEvent('load');
+      await page.getByRole('link', { name: 'Agents', exact: true }).click();
+      await isReloaded;
+      await page.goBack();
+      await page.getByText(question, { exact: true }).waitFor();
+      expect(await box.inputValue()).toBe('A draft below the message');
+      await page.getByRole('button', { name: 'Send it again' }).click();
+      await page.getByRole('article', { name: 'Answer' }).waitFor();
+      expect(sent).toEqual([sent[0], sent[0]]);
+      expect(await box.inputValue()).toBe('A draft below the message');
+      // The browser says which file it did not get.
+      visit.problems.length = 0;
+    });
+
     test('of home says that its figures cannot be read', async () => {
       const summary = /\/v1\/credits\/summary/;
       await page.route(summary, (route) => route.fulfill(unavailable));

@@ -103,6 +103,20 @@ export const testSessionEnd = (started: () => PagesWorld) =>
       await context.clearCookies();
       await page.keyboard.press('Enter');
       await signInAgain();
+      // Another request may have noticed the end while the message was under way.
+      await page.getByText('The reply to this message did not arrive.').waitFor();
+      expect([await page.getByText('A question that took long to write', { exact: true }).count(), await box.inputValue()]).toEqual([
+        1,
+        '',
+      ]);
+      await page.getByRole('button', { name: 'dismiss' }).click();
+      expect(await box.inputValue()).toBe('A question that took long to write');
+      await context.clearCookies();
+      await page.getByRole('link', { name: 'Templates', exact: true }).click();
+      await signInAgain();
+      await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+      await page.getByRole('link', { name: 'Chat', exact: true }).click();
+      await page.getByLabel('Agent', { exact: true }).selectOption(agent);
       await box.waitFor();
       expect(await box.inputValue()).toBe('A question that took long to write');
       await visit.open(`/live/agents/${agent}/edit`);

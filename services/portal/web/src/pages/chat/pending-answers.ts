@@ -30,14 +30,22 @@ export interface Conversation {
   conversationId: string | undefined;
 }
 
-const answers = new Map<string, PendingAnswer>();
+const noReply = { failure: 'The reply to this message did not arrive.', mayBeAnswered: true };
+const restored = takeUnsent('messages without a reply') as [string, SentMessage][] | undefined;
+const answers = new Map(restored?.map(([key, sent]): [string, PendingAnswer] => [key, { ...pendingOf(sent), ...noReply }]));
 /** Messages that are typed and not sent. */
 const drafts = new Map(takeUnsent('messages') as [string, string][] | undefined);
+/** An accepted message is in its conversation, also in the next document. */
+const notAccepted = () => [...answers].filter(([, { messageId }]) => messageId === undefined);
+const isRefused = ({ failure, mayBeAnswered }: PendingAnswer) => failure !== undefined && !mayBeAnswered;
+const unlessEmpty = <Entry>(entries: Entry[]) => (entries.length > 0 ? entries : undefined);
 watchUnsent('messages', () => {
-  // A message that the end of the session refused was typed there as well.
-  const refused = [...answers].filter(([, { messageId }]) => messageId === undefined).map(([key, { sent }]) => [key, sent.message]);
-  const texts = [...refused, ...drafts];
-  return texts.length > 0 ? texts : undefined;
+  const refused = notAccepted().filter(([, answer]) => isRefused(answer));
+  return unlessEmpty([...refused.map(([key, { sent }]) => [key, sent.message]), ...drafts]);
+});
+watchUnsent('messages without a reply', () => {
+  const others = notAccepted().filter(([, answer]) => !isRefused(answer));
+  return unlessEmpty(others.map(([key, { sent }]) => [key, sent]));
 });
 /** New conversations that have an id which their page does not show yet: the key with the id, by the key without. */
 const moved = new Map<string, string>();
@@ -107,19 +115,12 @@ type OnConversation = (id: string) => boolean;
 
 /** Sends a message and follows its answer. */
 export const sendMessage = (conversation: Conversation, text: string, onConversation: OnConversation): Promise<void> =>
-  followAnswer(
-    conversation,
-    {
-      sent: withNewKey({ ...conversation, message: text }),
-      conversationId: conversation.conversationId,
-      messageId: undefined,
-      text: '',
-      steps: [],
-      failure: undefined,
-      mayBeAnswered: false,
-    },
-    onConversation,
-  );
+  followAnswer(conversation, pendingOf(withNewKey({ ...conversation, message: text })), onConversation);
+
+function pendingOf(sent: SentMessage): PendingAnswer {
+  const { conversationId } = sent;
+  return { sent, conversationId, messageId: undefined, text: '', steps: [], failure: undefined, mayBeAnswered: false };
+}
 
 /** Sends a message again after a failure. Where it may have been answered, the same answer is followed, so that nothing is charged twice. */
 export const sendAgain = (conversation: Conversation, pending: PendingAnswer, onConversation: OnConversation): Promise<void> =>
