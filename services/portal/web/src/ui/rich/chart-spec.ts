@@ -103,35 +103,100 @@ function clean(value: Json, depth: number): Json {
 
 const boundedCount = (value: Json) => (typeof value === 'number' ? Math.min(value, largestCount) : value);
 
-/** The fields that the library reads as times and shows in the time zone of the viewer. */
+/**
+ * As the library does: a channel of a layer takes what it does not say itself from the same one of the view around it, and a second end, as x2, is of the
+ * type of the first.
+ */
+function withWholeChannels(view: JsonObject, around: JsonObject = {}): JsonObject {
+  const own = Object.entries(isObject(view.encoding) ? view.encoding : {});
+  const all = { ...around, ...Object.fromEntries(own.map(([name, channel]) => [name, inheriting(channel, around[name])])) };
+  const isSecondOfTime = (name: string) => name.endsWith('2') && isOfTime(all[name.slice(0, -1)]);
+  const whole = (name: string, channel: Json) => (isSecondOfTime(name) ? inheriting(channel, { type: 'temporal' }) : channel);
+  return {
+    ...view,
+    ...(view.encoding !== undefined && { encoding: Object.fromEntries(own.map(([name]) => [name, whole(name, all[name] ?? null)])) }),
+    ...(Array.isArray(view.layer) && { layer: view.layer.filter(isObject).map((inner) => withWholeChannels(inner, all)) }),
+  };
+}
+
+const isOfData = (node: JsonObject) => node.field !== undefined || node.datum !== undefined;
+
+const inheriting = (channel: Json, outer: Json | undefined): Json =>
+  isObject(channel) && isOfData(channel) && isObject(outer) ? { ...outer, ...channel } : channel;
+
+/** True for what the library reads as times and shows in the time zone of the viewer. */
+function isOfTime(channel: Json | undefined): boolean {
+  if (!isObject(channel)) return false;
+  const { type, timeUnit, formatType, axis, legend, scale } = channel;
+  const types = [type, formatType, ...[axis, legend].map((guide) => isObject(guide) && guide.formatType), isObject(scale) && scale.type];
+  const isTime = timeUnit !== undefined || types.some((one) => one === 'temporal' || one === 'time');
+  return isTime && !JSON.stringify([timeUnit, scale]).includes('"utc');
+}
+
 function timeFields(node: Json | undefined): string[] {
   if (Array.isArray(node)) return node.flatMap(timeFields);
   if (!isObject(node)) return [];
-  const isTime = typeof node.field === 'string' && (node.type === 'temporal' || node.timeUnit !== undefined) && !isInUtc(node);
-  return [...(isTime ? [node.field as string] : []), ...Object.values(node).flatMap(timeFields)];
+  return [...(typeof node.field === 'string' && isOfTime(node) ? [node.field] : []), ...Object.values(node).flatMap(timeFields)];
 }
 
-const isInUtc = ({ timeUnit, scale }: JsonObject): boolean => JSON.stringify([timeUnit, scale]).includes('"utc');
-
-/** The library reads dates as UTC. Without an offset, each viewer sees the date and the time of day that the data has. */
+/**
+ * The library reads dates as UTC. Without an offset, each viewer sees the date and the time of day that the data has. A channel that shows them as something
+ * else, as a tooltip does, reads the cells as they came from a column beside them, since the library replaces those that it reads as times.
+ */
 export function withLocalTimes({ spec, rows }: { spec: JsonObject; rows: JsonObject[] }): { spec: JsonObject; rows: JsonObject[] } {
-  const fields = new Set(timeFields(spec));
+  const whole = withWholeChannels(spec);
+  const names = new Set(rows.flatMap(Object.keys));
+  const fields = new Set(timeFields(whole));
+  const isReplaced = (name: Json | undefined) => fields.has(name as string) && names.has(name as string);
   const localRow = (row: JsonObject): JsonObject =>
-    Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, fields.has(name) ? localTime(cell) : cell]));
-  return { spec: withLocalFilters(spec, fields) as JsonObject, rows: rows.map(localRow) };
+    Object.fromEntries(
+      Object.entries(row).flatMap(([name, cell]) =>
+        fields.has(name) ? [[name, localTime(cell)] as const, [asItCame(name), cell] as const] : [[name, cell] as const],
+      ),
+    );
+  return { spec: withLocalDates(withCells(whole, isReplaced), fields) as JsonObject, rows: rows.map(localRow) };
 }
 
-const comparisons = new Set(['equal', 'lt', 'lte', 'gt', 'gte', 'range', 'oneOf']);
+const asItCame = (name: string) => `${name} as it came`;
 
-/** Filters compare the texts of cells. */
-function withLocalFilters(node: Json, fields: ReadonlySet<string>): Json {
-  if (Array.isArray(node)) return node.map((one) => withLocalFilters(one, fields));
+function withCells(view: JsonObject, isReplaced: (name: Json | undefined) => boolean): JsonObject {
+  const reading = (channel: Json): Json => {
+    if (Array.isArray(channel)) return channel.map(reading);
+    // An aggregate of either column is the same.
+    if (!isObject(channel) || !isReplaced(channel.field) || isOfTime(channel) || channel.aggregate !== undefined) return channel;
+    return { title: channel.field as string, ...channel, field: asItCame(channel.field as string) };
+  };
+  const groupings = (name: Json): Json[] => (isReplaced(name) ? [name, asItCame(name as string)] : [name]);
+  const grouping = (step: Json): Json =>
+    isObject(step) && Array.isArray(step.groupby) ? { ...step, groupby: step.groupby.flatMap(groupings) } : step;
+  return {
+    ...view,
+    ...(isObject(view.encoding) && {
+      encoding: Object.fromEntries(Object.entries(view.encoding).map(([name, channel]) => [name, reading(channel)])),
+    }),
+    ...(Array.isArray(view.transform) && { transform: view.transform.map(grouping) }),
+    ...(Array.isArray(view.layer) && { layer: view.layer.filter(isObject).map((inner) => withCells(inner, isReplaced)) }),
+  };
+}
+
+/** Dates of a filter, and of a channel with its scale, axis and legend. */
+const dateKeys = new Set('equal lt lte gt gte range oneOf datum sort domain unionWith domainMin domainMax values'.split(' '));
+
+/** A filter compares the texts of cells, and what it compares has no type. */
+function withLocalDates(node: Json, fields: ReadonlySet<string>, isInTime = false): Json {
+  if (Array.isArray(node)) return node.map((one) => withLocalDates(one, fields, isInTime));
   if (!isObject(node)) return node;
-  const isOfTime = typeof node.field === 'string' && fields.has(node.field);
-  const localOf = (value: Json): Json => (Array.isArray(value) ? value.map(localTime) : localTime(value));
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, isOfTime && comparisons.has(key) ? localOf(value) : withLocalFilters(value, fields)]),
-  );
+  const isTime = isOfTime(node) || (isOfData(node) ? fields.has(node.field as string) : isInTime);
+  const dateOf = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(dateOf);
+    return isObject(value) ? withLocalDates(value, fields, isTime) : localTime(value);
+  };
+  const localOf = (key: string, value: Json): Json => {
+    if (!isTime || !dateKeys.has(key)) return withLocalDates(value, fields, isTime);
+    // The library reads texts as times everywhere but here.
+    return key === 'datum' && localTime(value) !== value ? Date.parse(localTime(value) as string) : dateOf(value);
+  };
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, localOf(key, value)]));
 }
 
 const isoTime =
