@@ -104,6 +104,21 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
       startMs,
     );
 
+    test('say of a chart that fails while it is drawn that it cannot be drawn', async () => {
+      const { page, close } = await world.visit();
+      const color = { field: 'a', type: 'nominal', scale: { scheme: 'corporate' } };
+      await answerWith(page, [
+        chart({ data: { values: rows }, mark: 'bar', encoding: { ...encoding, color } }),
+        chart({ data: { values: rows }, mark: { type: 'line', interpolate: 'smooth' }, encoding }),
+        chart({ data: { values: rows }, mark: 'bar', encoding }),
+      ]);
+      await page.goto(chatPath);
+      await page.getByText('This chart cannot be drawn.').nth(1).waitFor();
+      await page.locator('.chart-frame svg').waitFor();
+      expect(await page.locator('.chart-frame').count()).toBe(1);
+      await close();
+    });
+
     test('have code that no button covers', async () => {
       const phoneOrNot = [false, true];
       for (const phone of phoneOrNot) {

@@ -54,28 +54,29 @@ function lockedLoader() {
 export default function Chart({ spec, label }: { spec: unknown; label?: string }) {
   const frame = useRef<HTMLDivElement>(null);
   const titleId = useId();
-  const [hasFailed, setFailed] = useState(false);
   const safe = useMemo(() => safeSpec(spec), [spec]);
+  const [failed, setFailed] = useState<unknown>();
   const title = label ?? titleOf(spec);
   useEffect(() => {
     const element = frame.current;
     if (!element || !safe) return;
-    let view: View | undefined;
+    const fail = () => setFailed(safe);
+    let view: View;
     try {
-      view = draw(element, safe);
+      view = draw(element, safe, fail);
     } catch {
-      setFailed(true);
+      fail();
       return;
     }
-    const observer = new ResizeObserver(() => void view?.width(widthOf(element)).runAsync());
+    const observer = new ResizeObserver(() => void view.width(widthOf(element)).runAsync());
     observer.observe(element);
-    view.runAsync().catch(() => setFailed(true));
+    void view.runAsync();
     return () => {
       observer.disconnect();
       view.finalize();
     };
   }, [safe]);
-  if (!safe || hasFailed) return <p className="muted small">This chart cannot be drawn.</p>;
+  if (!safe || failed === safe) return <p className="muted small">This chart cannot be drawn.</p>;
   return (
     <figure className="chart">
       <figcaption className="visually-hidden" id={titleId}>
@@ -92,13 +93,12 @@ const maxLevelLabels = 8;
 
 const widthOf = (element: HTMLElement) => Math.max(160, element.clientWidth);
 
-function draw(element: HTMLElement, safe: NonNullable<ReturnType<typeof safeSpec>>): View {
+function draw(element: HTMLElement, safe: NonNullable<ReturnType<typeof safeSpec>>, onFailure: () => void): View {
   const { spec, rows } = withLocalTimes(safe);
   const sized = { ...spec, data: { values: rows }, width: widthOf(element), height, autosize: { type: 'fit-x', contains: 'padding' } };
   const axis = { axisX: { labelAngle: rows.length > maxLevelLabels ? -40 : 0 } };
   // All entries in one row would be wider than the chart, which then cuts them off.
   const legend = { ...config.legend, columns: Math.max(1, Math.floor(sized.width / legendColumn)) };
-  const silent = { warn: ignore, info: ignore, debug: ignore, error: ignore, level: () => 0 };
   const compiled = compile(sized as unknown as TopLevelSpec, { logger: silent as never, config: { ...config, ...axis, legend } as never });
   // With `ast` the parser keeps expressions as trees for the interpreter.
   const runtime = parse(compiled.spec, undefined, { ast: true } as never);
@@ -108,13 +108,14 @@ function draw(element: HTMLElement, safe: NonNullable<ReturnType<typeof safeSpec
     loader: lockedLoader() as never,
     renderer: 'svg',
     hover: false,
-    logLevel: 0,
+    // The view never rejects: its logger gets the failures of its evaluation and of its renderer.
+    logger: { ...silent, error: onFailure } as never,
   } as ConstructorParameters<typeof View>[1]);
   return view.initialize(element);
 }
 
-const ignore = () => silentLogger;
-const silentLogger = {};
+const ignore = () => silent;
+const silent = { warn: ignore, info: ignore, debug: ignore, error: ignore, level: () => 0 };
 
 function titleOf(spec: unknown): string {
   const { title } = (spec ?? {}) as { title?: unknown };
