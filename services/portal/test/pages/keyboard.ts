@@ -282,6 +282,42 @@ export const testKeyboard = (started: () => PagesWorld) =>
       await page.getByRole('heading', { level: 1, name: 'Gross margin' }).waitFor();
     });
 
+    test('search shows an agent for a word of its description, and says that it is incomplete, not that nothing matches', async () => {
+      const { page, open: go } = await visitAs({});
+      const agent = {
+        name: 'Freight',
+        description: 'Answers about zinnwald deliveries.',
+        system_prompt: 'Answer.',
+        data_scope: { tables: [] },
+      };
+      const { data } = (await world.call('POST', '/v1/agents', agent)).json<{ data: { id: string } }>();
+      await go('/live');
+      await page.keyboard.press('Control+k');
+      const box = page.getByRole('combobox');
+      const nothing = page.getByText('Nothing matches.');
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/v1\/agents\?.*search=zinn$/, async (route) => {
+        await promise;
+        await route.abort();
+      });
+      const isLeft = page.waitForEvent('requestfailed', (request) => request.url().endsWith('search=zinn'));
+      const isSearched = page.waitForRequest(/\/v1\/agents\?.*search=zinn$/);
+      await box.fill('zinn');
+      await isSearched;
+      expect(await nothing.count()).toBe(0);
+      await box.fill('zinnwald');
+      await page.getByRole('option', { name: 'Freight', exact: true, selected: true }).waitFor({ timeout: 20_000 });
+      await isLeft;
+      release();
+      const error = { code: 'unavailable', message: 'The service is not available.' };
+      await page.route(/\/v1\/agents\?.*search=/, (route) => route.fulfill({ status: 503, json: { error } }));
+      await box.fill('xyzzy');
+      await page.getByRole('alert').getByText(error.message).waitFor({ timeout: 20_000 });
+      await settle(page);
+      expect(await nothing.count()).toBe(0);
+      await world.call('DELETE', `/v1/agents/${data.id}`);
+    });
+
     test('a filter keeps what is typed while the page follows', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

@@ -118,7 +118,7 @@ export const newestAgentsQuery = (environment: Environment) =>
     },
   });
 
-type RecentConversation = TitledConversation & { agentName: string };
+export type RecentConversation = TitledConversation & { agentName: string };
 
 /** The user's latest conversations, at most so many of each agent. The API lists conversations by agent, so `agents` are few. */
 export const recentConversationsQuery = (

@@ -1,13 +1,16 @@
-import type { AgentSummary } from '@agent-service/client';
+import type { AgentSummary, TemplateSummary } from '@agent-service/client';
 import * as RadixDialog from '@radix-ui/react-dialog';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { ArrowLeftRight, Bot, LayoutTemplate, type LucideIcon, MessageSquare, MessagesSquare, Moon, Plus, Sun } from 'lucide-react';
-import { type ReactNode, useDeferredValue, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.ts';
-import { newestAgentsQuery, recentConversationsQuery } from '../api/lists.ts';
+import { messageOf } from '../api/errors.ts';
+import { newestAgentsQuery, type RecentConversation, recentConversationsQuery } from '../api/lists.ts';
 import { useSession } from '../api/session.ts';
+import { Notice } from '../ui/feedback.tsx';
+import { typingPauseMs } from '../ui/table.tsx';
 import { destinationsOf } from './navigation.ts';
 import { setTheme } from './theme.ts';
 import { useEnvironment } from './use-environment.ts';
@@ -24,12 +27,9 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const session = useSession();
   const navigate = useNavigate();
   const [typed, setTyped] = useState('');
-  const search = useDeferredValue(typed.trim());
-  const { data } = useQuery({
-    queryKey: [environment, 'agents', 'palette', search],
-    queryFn: () => bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: maxAgents, ...(search && { search }) } } })),
-    placeholderData: keepPreviousData,
-  });
+  const search = useAfterPause(typed.trim());
+  const matches = useMatches(search);
+  const isSearching = matches.isSearching || search !== typed.trim();
   const run = (act: () => unknown) => () => {
     onClose();
     act();
@@ -44,7 +44,8 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
           <Command label="Search" loop>
             <Command.Input placeholder="Search, or go to a page" value={typed} onValueChange={setTyped} autoFocus />
             <Command.List>
-              <Command.Empty>Nothing matches.</Command.Empty>
+              {matches.failure && <Notice tone="danger">The search is not complete. {messageOf(matches.failure)}</Notice>}
+              {!isSearching && !matches.failure && <Command.Empty>Nothing matches.</Command.Empty>}
               <Command.Group heading="Pages">
                 {destinationsOf(session)
                   .flatMap(({ destinations }) => destinations)
@@ -68,8 +69,10 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
                 <Entry icon={Sun} value="Use the light theme" onSelect={run(() => setTheme('light'))} />
                 <Entry icon={Moon} value="Use the dark theme" onSelect={run(() => setTheme('dark'))} />
               </Command.Group>
-              {data && data.data.length > 0 && <AgentEntries agents={data.data} onRun={run} />}
-              {search && <OtherEntries search={search} onRun={run} />}
+              {/* cmdk reads the keywords of an entry once, and selects an entry that is added to none. */}
+              <AgentEntries key={`agents ${matches.agents.by}`} {...matches.agents} onRun={run} />
+              {search && <ConversationEntries conversations={matches.conversations} onRun={run} />}
+              {search && <TemplateEntries key={`templates ${matches.templates.by}`} {...matches.templates} onRun={run} />}
             </Command.List>
           </Command>
         </RadixDialog.Content>
@@ -78,31 +81,84 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   );
 }
 
-interface AgentEntriesProps {
-  agents: AgentSummary[];
+/** The text once the typing pauses. */
+function useAfterPause(text: string): string {
+  const [search, setSearch] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(text), typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return search;
+}
+
+interface Found<Row> {
+  rows: Row[];
+  /** The text that the API found the rows by, maybe in their descriptions. */
+  by: string;
+}
+
+const foundOf = <Row,>(query: UseQueryResult<{ data: Row[] }>, search: string): Found<Row> => ({
+  rows: query.data?.data ?? [],
+  by: query.isPlaceholderData ? '' : search,
+});
+
+/** Some agents for no text; agents and templates, which the API searches, and the titles of recent conversations for a text. */
+function useMatches(search: string) {
+  const environment = useEnvironment();
+  const enabled = search !== '';
+  const agents = useQuery({
+    queryKey: [environment, 'agents', 'palette', search],
+    queryFn: ({ signal }) =>
+      bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: maxAgents, ...(search && { search }) } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  const templates = useQuery({
+    queryKey: [environment, 'templates', 'palette', search],
+    queryFn: ({ signal }) => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: maxOthers, search } }, signal })),
+    placeholderData: keepPreviousData,
+    enabled,
+  });
+  const newest = useQuery({ ...newestAgentsQuery(environment), enabled });
+  const conversations = useQuery(recentConversationsQuery(environment, enabled ? newest.data?.rows : undefined, conversationsSearched));
+  const queries = [agents, templates, newest, conversations];
+  return {
+    agents: foundOf(agents, search),
+    templates: foundOf(templates, search),
+    conversations: (conversations.data ?? [])
+      .filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase()))
+      .slice(0, maxOthers),
+    isSearching: queries.some(({ isFetching, isPending, isPlaceholderData }) => isFetching && (isPending || isPlaceholderData)),
+    failure: queries.find(({ error }) => error)?.error,
+  };
+}
+
+interface OnRun {
   onRun: (act: () => unknown) => () => void;
 }
 
-function AgentEntries({ agents, onRun }: AgentEntriesProps) {
+function AgentEntries({ rows, by, onRun }: Found<AgentSummary> & OnRun) {
   const environment = useEnvironment();
   const navigate = useNavigate();
+  if (rows.length === 0) return null;
   return (
     <Command.Group heading="Agents">
-      {agents.map(({ id, name }) => (
+      {rows.map(({ id, name }) => (
         <Entry
           key={id}
           icon={Bot}
           value={`${name} ${id}`}
+          keywords={[by]}
           label={name}
           onSelect={onRun(() => navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId: id } }))}
         />
       ))}
-      {agents.map(({ id, name, status }) =>
+      {rows.map(({ id, name, status }) =>
         status === 'active' ? (
           <Entry
             key={id}
             icon={MessageSquare}
             value={`Chat with ${name} ${id}`}
+            keywords={[by]}
             label={`Chat with ${name}`}
             onSelect={onRun(() => navigate({ to: '/$environment/chat/$agentId/{-$conversationId}', params: { environment, agentId: id } }))}
           />
@@ -112,56 +168,44 @@ function AgentEntries({ agents, onRun }: AgentEntriesProps) {
   );
 }
 
-interface OtherEntriesProps {
-  search: string;
-  onRun: (act: () => unknown) => () => void;
-}
-
-/** Entries that are shown for a search only: templates, which the API searches, and the titles of recent conversations. */
-function OtherEntries({ search, onRun }: OtherEntriesProps) {
+function ConversationEntries({ conversations, onRun }: { conversations: RecentConversation[] } & OnRun) {
   const environment = useEnvironment();
   const navigate = useNavigate();
-  const templates = useQuery({
-    queryKey: [environment, 'templates', 'palette', search],
-    queryFn: () => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: maxOthers, search } } })),
-    placeholderData: keepPreviousData,
-  });
-  const agents = useQuery(newestAgentsQuery(environment));
-  const conversations = useQuery(recentConversationsQuery(environment, agents.data?.rows, conversationsSearched));
-  const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, maxOthers);
+  if (conversations.length === 0) return null;
   return (
-    <>
-      {matching && matching.length > 0 && (
-        <Command.Group heading="Conversations">
-          {matching.map(({ id, agent_id: agentId, title, agentName }) => (
-            <Entry
-              key={id}
-              icon={MessagesSquare}
-              value={`${title} ${id}`}
-              label={`${title} · ${agentName}`}
-              onSelect={onRun(() =>
-                navigate({ to: '/$environment/chat/$agentId/{-$conversationId}', params: { environment, agentId, conversationId: id } }),
-              )}
-            />
-          ))}
-        </Command.Group>
-      )}
-      {templates.data && templates.data.data.length > 0 && (
-        <Command.Group heading="Templates">
-          {templates.data.data.map(({ id, name }) => (
-            <Entry
-              key={id}
-              icon={LayoutTemplate}
-              value={`${name} ${id}`}
-              // The API finds words of the description as well.
-              keywords={[search]}
-              label={name}
-              onSelect={onRun(() => navigate({ to: '/$environment/templates/$templateId', params: { environment, templateId: id } }))}
-            />
-          ))}
-        </Command.Group>
-      )}
-    </>
+    <Command.Group heading="Conversations">
+      {conversations.map(({ id, agent_id: agentId, title, agentName }) => (
+        <Entry
+          key={id}
+          icon={MessagesSquare}
+          value={`${title} ${id}`}
+          label={`${title} · ${agentName}`}
+          onSelect={onRun(() =>
+            navigate({ to: '/$environment/chat/$agentId/{-$conversationId}', params: { environment, agentId, conversationId: id } }),
+          )}
+        />
+      ))}
+    </Command.Group>
+  );
+}
+
+function TemplateEntries({ rows, by, onRun }: Found<TemplateSummary> & OnRun) {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  if (rows.length === 0) return null;
+  return (
+    <Command.Group heading="Templates">
+      {rows.map(({ id, name }) => (
+        <Entry
+          key={id}
+          icon={LayoutTemplate}
+          value={`${name} ${id}`}
+          keywords={[by]}
+          label={name}
+          onSelect={onRun(() => navigate({ to: '/$environment/templates/$templateId', params: { environment, templateId: id } }))}
+        />
+      ))}
+    </Command.Group>
   );
 }
 

@@ -239,7 +239,8 @@ function Pager({ cursor, next, total, isLoading }: PagerProps) {
   );
 }
 
-const typingPauseMs = 250;
+/** Without a letter for so long, what is typed is searched for. */
+export const typingPauseMs = 250;
 
 /** A filter by a text, which goes into the URL when the typing pauses. Only a change of the URL that another control makes changes the text. */
 export function useTypedFilter(name: string) {
