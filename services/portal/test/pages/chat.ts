@@ -147,6 +147,38 @@ export const testChat = (started: () => PagesWorld) =>
       expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
+    test('that begins, is renamed or is deleted is seen at home at once', async () => {
+      await visit.open('/live');
+      const goTo = (name: string) => page.getByRole('link', { name, exact: true }).first().click();
+      const recent = page.getByRole('region', { name: 'Your recent conversations' });
+      const change = async (title: string, action: string) => {
+        await page
+          .getByRole('button', { name: `Actions of ${title}` })
+          .first()
+          .click();
+        await page.getByRole('menuitem', { name: action }).click();
+        await page.getByRole('dialog').waitFor();
+      };
+      await goTo('Chat');
+      await page.waitForURL(/\/chat\/agt_\w+$/);
+      await box().fill('How many customers are seen at home?');
+      await page.keyboard.press('Enter');
+      await answers().waitFor();
+      await goTo('Home');
+      await recent.getByText('How many customers are seen at home?').click({ timeout: 9_000 });
+      await change('How many customers are seen at home?', 'Rename');
+      await page.getByRole('textbox', { name: 'Title' }).fill('Seen at home');
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await goTo('Home');
+      await recent.getByText('Seen at home', { exact: true }).click({ timeout: 9_000 });
+      await change('Seen at home', 'Delete');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await goTo('Home');
+      await recent.getByText('Seen at home', { exact: true }).waitFor({ state: 'detached', timeout: 9_000 });
+    });
+
     test('tells the age of a conversation as time passes', async () => {
       await page.clock.install();
       await visit.open(paths['chat'] ?? '');

@@ -19,6 +19,13 @@ export const readAgentsAgain = (client: QueryClient, environment: Environment, r
     client.invalidateQueries({ queryKey: [environment, 'templates'] }),
   ]);
 
+/** Reads again what lists the conversations with an agent, after a change of one. Their messages stay. */
+export const readConversationsAgain = (client: QueryClient, environment: Environment, agentId: string) =>
+  Promise.all([
+    client.invalidateQueries({ queryKey: [environment, 'conversations', agentId, 'list'] }),
+    client.invalidateQueries({ queryKey: [environment, 'conversations', 'recent'] }),
+  ]);
+
 const maxTables = 5_000;
 
 /** The data source with all its tables. */
@@ -127,7 +134,7 @@ export const recentConversationsQuery = (
   most: number,
 ) =>
   queryOptions({
-    queryKey: [environment, 'conversations', 'recent', most, agents?.map(({ id }) => id)],
+    queryKey: [environment, 'conversations', 'recent', most, agents?.map(({ id, name }) => [id, name])],
     enabled: agents !== undefined,
     queryFn: async ({ signal }): Promise<RecentConversation[]> => {
       const lists = (agents ?? []).map(async ({ id, name }) => {

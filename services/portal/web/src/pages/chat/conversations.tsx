@@ -5,6 +5,7 @@ import { Pencil, SquarePen, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
+import { readConversationsAgain } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CancelButton, ConfirmDialog, Dialog, Menu } from '../../ui/dialog.tsx';
@@ -107,7 +108,7 @@ function Rename({ conversation, agentId, onClose }: DialogProps) {
   const form = useApiForm({ title: conversation.title }, async ({ title }) => {
     const path = { agent_id: agentId, conversation_id: conversation.id };
     await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}/conversations/{conversation_id}', { params: { path }, body: { title } }));
-    await client.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
+    await readConversationsAgain(client, environment, agentId);
     onClose();
   });
   return (
@@ -139,7 +140,7 @@ function Delete({ conversation, agentId, isCurrent, onClose }: DialogProps & { i
         to: '/$environment/chat/$agentId/{-$conversationId}',
         params: { environment, agentId, conversationId: undefined },
       });
-    await client.invalidateQueries({ queryKey: [environment, 'conversations', agentId, 'list'] });
+    await readConversationsAgain(client, environment, agentId);
   };
   return (
     <ConfirmDialog title="Delete this conversation?" action="Delete" onConfirm={remove} onClose={onClose}>

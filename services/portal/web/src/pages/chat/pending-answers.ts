@@ -2,6 +2,7 @@ import { useSyncExternalStore } from 'react';
 import { type SentMessage, type StreamEvent, streamAnswer, withNewKey } from '../../api/answer-stream.ts';
 import type { Environment } from '../../api/client.ts';
 import { isRefusal, messageOf } from '../../api/errors.ts';
+import { readConversationsAgain } from '../../api/lists.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 
@@ -133,7 +134,6 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
   let key = ownKeyOf(conversation);
   let answer = pending;
   set(key, answer);
-  const isListed = () => queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId] });
   try {
     for await (const event of streamAnswer(answer.sent)) {
       answer = applyEvent(answer, event);
@@ -147,7 +147,11 @@ async function followAnswer(conversation: Conversation, pending: PendingAnswer, 
   } catch (cause) {
     answer = { ...answer, failure: messageOf(cause), mayBeAnswered: answer.messageId !== undefined || !isRefusal(cause) };
   }
-  await Promise.all([isListed(), queryClient.invalidateQueries({ queryKey: [environment, 'credits'] })]);
+  await Promise.all([
+    readConversationsAgain(queryClient, environment, agentId),
+    queryClient.invalidateQueries({ queryKey: [environment, 'conversations', agentId, 'messages'] }),
+    queryClient.invalidateQueries({ queryKey: [environment, 'credits'] }),
+  ]);
   set(key, answer.failure ? answer : undefined);
 }
 

@@ -5,6 +5,7 @@ import { ArrowUp, Square } from 'lucide-react';
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
+import { readConversationsAgain } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
@@ -54,7 +55,7 @@ export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
     // By characters: half of an emoji is no text.
     const title = [...prompt.replaceAll(/\s+/g, ' ')].slice(0, titleLength).join('');
     bodyOf(api(environment).PATCH('/v1/agents/{agent_id}/conversations/{conversation_id}', { params: { path }, body: { title } }))
-      .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agent.id, 'list'] }))
+      .then(() => readConversationsAgain(client, environment, agent.id))
       .catch(notifyFailure);
   };
   const openConversation = (prompt: string) => (id: string) => {
