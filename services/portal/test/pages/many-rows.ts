@@ -94,6 +94,26 @@ export const testManyRows = (started: () => PagesWorld) =>
       expect(visit.problems).toEqual([]);
     });
 
+    test('a filter that is chosen on a later page is never read from the cursor of that page', async () => {
+      visit = await world.visit();
+      const { page } = visit;
+      await multiply(page, total);
+      await visit.open('/live/agents');
+      await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByText('10,000 in all, page 2').waitFor();
+      await settle(page);
+      const sent: [string | null, string | null][] = [];
+      page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        if (pathname.endsWith('/v1/agents')) sent.push([searchParams.get('status'), searchParams.get('cursor')]);
+      });
+      await page.getByLabel('Status').selectOption('active');
+      await page.getByText('10,000 in all', { exact: true }).waitFor();
+      await settle(page);
+      expect(sent).toEqual([['active', null]]);
+      expect(visit.problems).toEqual([]);
+    });
+
     test('rows stay while a filter changes, and go with their environment', async () => {
       visit = await world.visit();
       const { page } = visit;

@@ -165,15 +165,16 @@ export function useCursorList<Row, Meta extends ListMeta>(
   /** While a row of the page is awaited, the page is read every two seconds. */
   isAwaited: (row: Row) => boolean = () => false,
 ): CursorList<Row, Meta> {
-  const { cursor: target } = useSearch({ strict: false });
-  // The click on a page is painted at once; the rows follow when they are rendered.
-  const cursor = useDeferredValue(target);
+  const { cursor } = useSearch({ strict: false });
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: [...queryKey, 'page', cursor],
     queryFn: () => read(cursor),
     placeholderData: keepSameList(queryKey),
     refetchInterval: ({ state }) => (state.data?.data.some(isAwaited) ? 2_000 : false),
   });
+  // The click on a page is painted at once; the rows follow when they are rendered. Rows that are gone go at once.
+  const deferred = useDeferredValue(data);
+  const page = data && deferred;
   const navigate = useNavigate();
   const isCursorRefused = cursor !== undefined && error instanceof ApiError && error.code === 'invalid_cursor';
   const openFirstPage = useEffectEvent(() =>
@@ -184,18 +185,18 @@ export function useCursorList<Row, Meta extends ListMeta>(
     if (isCursorRefused) void openFirstPage();
   }, [isCursorRefused]);
   const next = data?.meta.next_cursor ?? undefined;
-  const isLoading = isPlaceholderData || cursor !== target;
+  const isLoading = isPlaceholderData || page !== data;
   return {
-    rows: data?.data,
+    rows: page?.data,
     isLoading,
-    page: data,
+    page,
     failure: error,
     refetch: () => void refetch(),
     pager: data && (
       <>
         {(cursor || next) && <Pager cursor={cursor} next={next} total={data.meta.total} isLoading={isLoading} />}
         <p className="visually-hidden" role="status">
-          {isPlaceholderData ? '' : plural(data.meta.total, 'result')}
+          {isLoading ? '' : plural(data.meta.total, 'result')}
         </p>
       </>
     ),
