@@ -79,6 +79,15 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(await page.getByRole('main').getByText('could not be reached').count()).toBe(0);
     });
 
+    test.each<[string, RegExp]>([
+      ['agents', /\/v1\/agents\?/],
+      ['settings', /\/api\/sessions$/],
+    ])('of %s says that the service could not be reached where a reply comes from elsewhere', async (name, reads) => {
+      await page.route(reads, (route) => route.fulfill({ contentType: 'text/html', body: '<p>Sign in to this network</p>' }));
+      await page.goto(paths[name] ?? '');
+      await page.getByRole('alert').getByText('The service could not be reached.').waitFor({ timeout: 20_000 });
+    });
+
     const [time, later] = ['2026-01-01T00:00:00Z', '2126-01-01T00:00:00Z'];
     const delivery = { id: 'del_1', event_id: 'evt_1', event_type: 'agent.created', status: 'delivered', attempts: [], created_at: time };
     const session = { id: 'ses_1', created_at: time, last_used_at: time, address: '192.0.2.7', current: false };

@@ -34,16 +34,16 @@ async function fetchWithToken(sent: Request): Promise<Response> {
   const { url, method, signal } = sent;
   // A text can be sent twice, also over HTTP/1.1, which is not so for the stream that a clone has.
   const body = (await sent.text()) || null;
-  const send = async () => {
+  const attempt = async () => {
     const headers = new Headers(sent.headers);
     headers.set('X-CSRF-Token', csrfToken);
     return await fetch(url, { method, headers, body, signal, credentials: 'same-origin' });
   };
   const token = csrfToken;
-  const response = await send();
+  const response = await attempt();
   if (response.status !== 403 || (await errorOf(response.clone())).code !== 'csrf_refused') return response;
   if (token === csrfToken) await renewSession();
-  return token === csrfToken ? response : await send();
+  return token === csrfToken ? response : await attempt();
 }
 
 /** Refusals that may come from a role that changed after the page had read the session. */
@@ -57,18 +57,25 @@ async function refusalOf(response: Response): Promise<ApiError> {
   return refusal;
 }
 
-/** `fetch` whose failures are all an ApiError. */
-export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  let response: Response;
+/** Says of a reply that did not arrive as a whole, or is none of the service, that the service could not be reached. */
+async function mapFailure<Result>(reply: Promise<Result>): Promise<Result> {
   try {
-    response = await fetchWithToken(new Request(path, { ...init, credentials: 'same-origin' }));
+    return await reply;
   } catch (cause) {
-    if (init.signal?.aborted) throw cause;
-    throw new ApiError(0, undefined);
+    // A DOMException says that the caller ended the request.
+    throw cause instanceof ApiError || cause instanceof DOMException ? cause : new ApiError(0, undefined);
   }
+}
+
+/** `fetch` whose failures are all an ApiError. */
+async function send(sent: Request): Promise<Response> {
+  const response = await mapFailure(fetchWithToken(sent));
   if (!response.ok) throw await refusalOf(response);
   return response;
 }
+
+export const request = (path: string, init: RequestInit = {}): Promise<Response> =>
+  send(new Request(path, { ...init, credentials: 'same-origin' }));
 
 /** With a signal, throws at the end of the time if the caller has left by then. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
@@ -90,20 +97,13 @@ const middleware: Middleware = {
     if (sent.method === 'POST' && !sent.headers.has(idempotencyKey)) sent.headers.set(idempotencyKey, randomKey());
     return sent;
   },
-  async onResponse({ response }) {
-    if (!response.ok) throw await refusalOf(response);
-    return response;
-  },
-  onError({ error }) {
-    return error instanceof ApiError || (error instanceof DOMException && error.name === 'AbortError') ? error : new ApiError(0, undefined);
-  },
 };
 
 function createApi(environment: Environment): Client<paths> {
   const client = createClient<paths>({
     baseUrl: `${location.origin}/api/${environment}`,
     credentials: 'same-origin',
-    fetch: fetchWithToken,
+    fetch: send,
   });
   client.use(middleware);
   return client;
@@ -116,7 +116,7 @@ export const api = (environment: Environment): Client<paths> => clients[environm
 
 /** The body of a reply that was no refusal. */
 export async function bodyOf<Body>(call: Promise<{ data?: Body; response: Response }>): Promise<Exclude<Body, undefined>> {
-  const { data, response } = await call;
+  const { data, response } = await mapFailure(call);
   if (data === undefined) throw new ApiError(response.status, undefined);
   return data as Exclude<Body, undefined>;
 }
@@ -127,5 +127,5 @@ export async function portal<Body = undefined>(method: string, path: string, bod
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
-  return (response.status === 204 ? undefined : await response.json()) as Body;
+  return (response.status === 204 ? undefined : await mapFailure(response.json())) as Body;
 }
