@@ -147,6 +147,29 @@ export const testChat = (started: () => PagesWorld) =>
       expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
+    test('stores the opinion that was given last, however slow the one before is', async () => {
+      const events: string[] = [];
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/feedback$/, async (route) => {
+        const { score } = route.request().postDataJSON() as { score: number };
+        events.push(`${score} is sent`);
+        if (events.length === 1) await promise;
+        const response = await route.fetch();
+        events.push(`${score} is stored`);
+        await route.fulfill({ response });
+      });
+      await visit.open(paths['chat'] ?? '');
+      const opinion = (name: string) => page.getByRole('button', { name }).first();
+      await opinion('Good answer').click();
+      await until('the first opinion is sent', () => events.length === 1);
+      await opinion('Bad answer').click();
+      await page.evaluate('new Promise(requestAnimationFrame)');
+      release();
+      await opinion('Bad answer').and(page.locator('[aria-pressed="true"]')).waitFor({ timeout: 20_000 });
+      await settle(page);
+      expect(events).toEqual(['5 is sent', '5 is stored', '1 is sent', '1 is stored']);
+    });
+
     test('that begins, is renamed or is deleted is seen at home at once', async () => {
       await visit.open('/live');
       const goTo = (name: string) => page.getByRole('link', { name, exact: true }).first().click();

@@ -1,5 +1,5 @@
 import type { ListedMessage } from '@agent-service/client';
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ThumbsDown, ThumbsUp } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
@@ -97,14 +97,17 @@ const bad = 1;
 function Opinion({ agentId, message: { id, feedback } }: { agentId: string; message: ListedMessage }) {
   const environment = useEnvironment();
   const client = useQueryClient();
-  const rate = (score: number) => {
-    const path = { agent_id: agentId, message_id: id };
-    bodyOf(
-      api(environment).POST('/v1/agents/{agent_id}/messages/{message_id}/feedback', { params: { path }, body: { score, comment: '' } }),
-    )
-      .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agentId, 'messages'] }))
-      .catch(notifyFailure);
-  };
+  const { mutate: rate } = useMutation({
+    // One after the other, so that the last opinion is the one that is stored.
+    scope: { id: `feedback-${id}` },
+    mutationFn: (score: number) => {
+      const path = { agent_id: agentId, message_id: id };
+      const body = { score, comment: '' };
+      return bodyOf(api(environment).POST('/v1/agents/{agent_id}/messages/{message_id}/feedback', { params: { path }, body }));
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: [environment, 'conversations', agentId, 'messages'] }),
+    onError: notifyFailure,
+  });
   const score = feedback?.score;
   return (
     <>
