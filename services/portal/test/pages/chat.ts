@@ -147,6 +147,23 @@ export const testChat = (started: () => PagesWorld) =>
       expect(new URL(page.url()).pathname).toBe('/live/templates');
     });
 
+    test('leaves the focus on the choice of the agent, and takes it from a link', async () => {
+      await visit.open(paths['chat-new'] ?? '');
+      const choice = page.getByRole('combobox', { name: 'Agent' });
+      const before = await choice.inputValue();
+      const values = await choice.locator('option').evaluateAll((all) => all.map((option) => option.getAttribute('value')));
+      await choice.press(values.at(-1) === before ? 'ArrowUp' : 'ArrowDown');
+      await page.waitForURL((url) => !url.pathname.endsWith(before));
+      await settle(page);
+      expect(await choice.and(page.locator(':focus')).count()).toBe(1);
+      await page.goBack();
+      await page.waitForURL((url) => url.pathname.endsWith(before));
+      await settle(page);
+      await page.getByRole('navigation', { name: 'Conversations' }).getByRole('listitem').getByRole('link').first().press('Enter');
+      await page.waitForURL(/\/conv_\w+$/);
+      await box().and(page.locator(':focus')).waitFor();
+    });
+
     test('stores the opinion that was given last, however slow the one before is', async () => {
       const events: string[] = [];
       const { promise, resolve: release } = Promise.withResolvers<void>();

@@ -283,8 +283,9 @@ function Composer({ agent, conversation, firstPrompt, underWay, onSend }: Compos
   const box = useRef<HTMLTextAreaElement>(null);
   const begin = useEffectEvent(() => {
     if (firstPrompt && !text) setText(firstPrompt);
-    // The user may have opened a dialog while the page was loading, as the search.
-    if (!document.querySelector('[role="dialog"]')) box.current?.focus({ preventScroll: true });
+    // The user may choose an agent with the keyboard, or have opened a dialog while the page was loading, as the search.
+    const isFree = document.activeElement?.matches('body, main, a') && !document.querySelector('[role="dialog"]');
+    if (isFree) box.current?.focus({ preventScroll: true });
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation begins as this one did.
   useEffect(() => begin(), [agentId, conversationId, firstPrompt]);
