@@ -318,6 +318,17 @@ export const testKeyboard = (started: () => PagesWorld) =>
       await world.call('DELETE', `/v1/agents/${data.id}`);
     });
 
+    test('a table that was opened stays open when a search finds one of its columns', async () => {
+      const { page, open: go } = await visitAs({});
+      await go(paths['agent-edit'] ?? '');
+      const table = page.getByRole('button', { name: /^customers/ });
+      await keyboard.press(table);
+      const column = await page.locator('.picker-columns .mono').first().innerText();
+      await page.getByRole('searchbox', { name: 'Find a table or column' }).fill(column);
+      await page.getByRole('listitem').filter({ hasText: 'orders' }).getByRole('checkbox').nth(1).waitFor();
+      expect([column, await table.getAttribute('aria-expanded')]).toEqual(['id', 'true']);
+    });
+
     test('a filter keeps what is typed while the page follows', async () => {
       const { page, open: go } = await visitAs({});
       await go('/live/agents');

@@ -32,6 +32,7 @@ export function ScopePicker({ value, onChange }: PickerProps) {
   if (data.status === 'unreadable')
     return <UnreadableSource reason={data.reason} entries={value} busy={isFetching} onRetry={() => void refetch()} />;
   const matching = source.filter((table) => !text || [table, ...table.columns].some(({ name }) => name.toLowerCase().includes(text)));
+  const isFound = ({ name }: DataSourceTable) => text !== '' && !name.toLowerCase().includes(text);
   return (
     <div className="picker">
       <div className="picker-head">
@@ -56,10 +57,11 @@ export function ScopePicker({ value, onChange }: PickerProps) {
         ))}
         {matching.slice(0, maxTablesAtOnce).map((table) => (
           <TableChoice
-            key={table.name}
+            // Made again, closed or open, when the search finds a column of it or no longer.
+            key={`${table.name} ${isFound(table)}`}
             table={table}
             columns={selection.tables.get(table.name)?.columns ?? none}
-            isFound={text !== '' && !table.name.toLowerCase().includes(text)}
+            isFound={isFound(table)}
             onChange={(columns) => onChange(changeScope(value, source, { table, columns }))}
           />
         ))}
