@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { applyTheme } from './app/theme.ts';
 import { router } from './router.tsx';
+import { keepFocus } from './ui/keep-focus.ts';
 import '@fontsource-variable/inter';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -17,6 +18,7 @@ import './styles/chat.css';
 import './styles/modes.css';
 
 applyTheme();
+keepFocus();
 
 // The browser may bring a page back as it was left, by a user whose session has ended since.
 window.addEventListener('pageshow', ({ persisted }) => {

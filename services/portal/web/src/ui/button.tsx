@@ -1,6 +1,7 @@
 import { createLink } from '@tanstack/react-router';
 import { Check, Copy, type LucideIcon } from 'lucide-react';
 import { type ComponentProps, type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
+import { notify } from './feedback.tsx';
 
 interface Look {
   variant?: 'default' | 'primary' | 'danger' | 'ghost';
@@ -81,12 +82,21 @@ export function CopyButton({
     const timer = setTimeout(() => setCopied(false), copiedForMs);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  const copy = async () => setCopied(await copyText(text));
+  const copy = async () => {
+    const isDone = await copyText(text);
+    setCopied(isDone);
+    if (!isDone) notify('This could not be copied. Select it to copy it.', 'danger');
+  };
   const message = isCopied ? 'Copied' : label;
   return (
-    <Button {...rest} icon={isCopied ? Check : Copy} onClick={copy} aria-label={iconOnly ? message : undefined}>
-      {iconOnly ? undefined : <span aria-live="polite">{message}</span>}
-    </Button>
+    <>
+      <Button {...rest} icon={isCopied ? Check : Copy} onClick={copy} aria-label={iconOnly ? message : undefined}>
+        {iconOnly ? undefined : message}
+      </Button>
+      <span className="visually-hidden" aria-live="polite">
+        {isCopied && 'Copied'}
+      </span>
+    </>
   );
 }
 
@@ -96,11 +106,13 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    const focused = document.activeElement as HTMLElement | null;
     const area = Object.assign(document.createElement('textarea'), { value: text });
     (document.querySelector('[role="dialog"]') ?? document.body).append(area);
     area.select();
     const isCopied = document.execCommand('copy');
     area.remove();
+    focused?.focus({ preventScroll: true });
     return isCopied;
   }
 }

@@ -180,17 +180,11 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
   const isListed = listed.some(({ id }) => id === pending?.messageId);
   // The answer that arrives, or the notice of its failure, stands in place of the listed one. A notice that does not tell how it ended stands beside it.
   const messages = pending?.failure && pending.mayBeAnswered ? listed : listed.filter(({ id }) => id !== pending?.messageId);
-  // The button is gone with the last page; then the messages get its focus.
-  const showEarlier = async (button: HTMLElement) => {
-    const log = button.closest<HTMLElement>('[role="log"]');
-    const { hasNextPage: hasMore } = await fetchNextPage();
-    if (!hasMore) log?.focus({ preventScroll: true });
-  };
   return (
     <>
       <ScrollArea watch={pending ?? data} firstId={messages[0]?.id}>
         {hasNextPage && (
-          <Button variant="ghost" busy={isFetchingNextPage} onClick={({ currentTarget }) => void showEarlier(currentTarget)}>
+          <Button variant="ghost" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             Show earlier messages
           </Button>
         )}
@@ -284,7 +278,7 @@ function Composer({ agent, conversation, firstPrompt, underWay, onSend }: Compos
   const begin = useEffectEvent(() => {
     if (firstPrompt && !text) setText(firstPrompt);
     // The user may choose an agent with the keyboard, or have opened a dialog while the page was loading, as the search.
-    const isFree = document.activeElement?.matches('body, main, a') && !document.querySelector('[role="dialog"]');
+    const isFree = !document.activeElement?.matches('button, select') && !document.querySelector('[role="dialog"]');
     if (isFree) box.current?.focus({ preventScroll: true });
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation begins as this one did.

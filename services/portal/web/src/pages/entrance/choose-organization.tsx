@@ -31,6 +31,7 @@ export function ChooseOrganizationPage() {
   });
   if (choice.isPending) return <Loading />;
   const failure = choice.error ?? choose.error;
+  const isChosen = choose.isPending || choose.isSuccess;
   return (
     <Entrance
       title="Choose an organization"
@@ -41,7 +42,7 @@ export function ChooseOrganizationPage() {
         <ul className="choices">
           {choice.data.organizations.map(({ id, name, is_linked: isLinked }) => (
             <li key={id}>
-              <button type="button" className="choice" onClick={() => choose.mutate(id)} disabled={choose.isPending || choose.isSuccess}>
+              <button type="button" className="choice" onClick={() => !isChosen && choose.mutate(id)} aria-disabled={isChosen}>
                 <span>
                   <bdi className="wrap">{name}</bdi>
                   <span className="hint">{isLinked ? 'You have signed in here before.' : 'You have not signed in here yet.'}</span>
