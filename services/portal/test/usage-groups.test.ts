@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { dayLabel, fillDays, rangeFault, type UsagePage, usageSpec } from '../web/src/pages/credits/usage-groups.ts';
+import { dayLabel, fillDays, maxDays, rangeFault, type UsagePage, usageSpec } from '../web/src/pages/credits/usage-groups.ts';
 
 const now = Date.parse('2026-03-02T10:00:00Z');
 const group = (date: string) => ({ date, total_credits: 5, query_count: 1, breakdown_by_model: { Fast: 5 } });
@@ -42,11 +42,12 @@ test('the same day of two years has two labels', () => {
 });
 
 test('a range that the API would refuse is known before it is asked for', () => {
-  const faultOf = (from: string | undefined, to?: string) => rangeFault({ ...(from && { from }), ...(to && { to }) }, now);
+  const faultOf = (from: string | undefined, to?: string) => rangeFault({ ...(from && { from }), ...(to && { to }) }, maxDays, now);
   for (const [from, to] of [['2025-03-02', '2026-03-02'], ['2025-03-02'], ['2026-03-02', '2026-03-02'], [undefined, '2026-03-02'], []])
     expect([from, to, faultOf(from, to)]).toEqual([from, to, undefined]);
   expect(faultOf('2025-03-01', '2026-03-02')).toBe('Choose at most 366 days: these are 367.');
   expect(faultOf('2025-03-01')).toBe('Choose at most 366 days: these are 367.');
   expect(faultOf('2026-03-03', '2026-03-02')).toBe('The first day is after the last one.');
   expect(faultOf('2026-03-03')).toBe('The first day is after today.');
+  expect(rangeFault({ from: '1970-01-01', to: '2026-03-02' })).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { api, desktop, isReadOfOneWebhook, type Json, type PagesWorld, preparePaths, rewrite, type Visit } from './world.ts';
+import { api, desktop, isReadOfOneWebhook, type Json, type PagesWorld, preparePaths, rewrite, settle, type Visit } from './world.ts';
 
 export const testActions = (started: () => PagesWorld) =>
   describe('an administrator', () => {
@@ -213,6 +213,20 @@ export const testActions = (started: () => PagesWorld) =>
       await page.waitForURL(/from=2026-05-05/, { timeout: 10_000 });
       await page.getByRole('heading', { level: 1 }).click();
       expect(await from.inputValue()).toBe('2026-05-05');
+    });
+
+    test('says beside the days of the audit log that they are reversed, and sends them nowhere', async () => {
+      const sent: string[] = [];
+      page.on('request', (request) => void (request.url().includes('/v1/audit?') && sent.push(request.url())));
+      await visit.open('/live/audit?from=2026-05-06&to=2026-05-05');
+      await page.getByRole('alert').getByText('The first day is after the last one.').waitFor({ timeout: 10_000 });
+      const from = page.getByRole('textbox', { name: 'From' });
+      expect([sent, await from.getAttribute('aria-invalid')]).toEqual([[], 'true']);
+      expect(await page.getByRole('button', { name: 'Export as CSV' }).isDisabled()).toBe(true);
+      await from.fill('2026-05-05');
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+      await settle(page);
+      expect(sent).toHaveLength(1);
     });
 
     test('exports a list that takes more requests than are allowed at once', async () => {

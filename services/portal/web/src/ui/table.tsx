@@ -1,11 +1,12 @@
 import { type QueryKey, useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
-import { ChevronLeft, ChevronRight, ChevronsLeft, Search } from 'lucide-react';
+import { ChevronLeft, ChevronRight, ChevronsLeft } from 'lucide-react';
 import { memo, type ReactNode, useDeferredValue, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { ApiError, messageOf } from '../api/errors.ts';
 import { keepSameList } from '../api/lists.ts';
 import { Button } from './button.tsx';
 import { Failure, Notice, Skeleton } from './feedback.tsx';
+import { SearchBox, useSearchFilter } from './filters.tsx';
 import { formatNumber, plural } from './format.tsx';
 
 export interface Column<Row> {
@@ -245,9 +246,7 @@ export const typingPauseMs = 250;
 
 /** A filter by a text, which goes into the URL when the typing pauses. Only a change of the URL that another control makes changes the text. */
 export function useTypedFilter(name: string) {
-  const navigate = useNavigate();
-  const values: Record<string, unknown> = useSearch({ strict: false });
-  const value = String(values[name] ?? '');
+  const [value, choose] = useSearchFilter(name);
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   /** The texts that were sent from here and are not in the page yet. The user may have typed more since. */
@@ -262,7 +261,7 @@ export function useTypedFilter(name: string) {
   useEffect(() => () => clearTimeout(timer.current), []);
   const send = (next: string) => {
     sent.current.push(next);
-    void navigate({ to: '.', search: (now: object) => ({ ...now, [name]: next || undefined, cursor: undefined }), replace: true });
+    choose(next);
   };
   const change = (next: string) => {
     setTyped(next);
@@ -274,20 +273,7 @@ export function useTypedFilter(name: string) {
 
 export function SearchInput({ label }: { label: string }) {
   const { typed, change } = useTypedFilter('search');
-  return (
-    <div className="search">
-      <Search size={16} aria-hidden="true" />
-      <input
-        className="input"
-        type="search"
-        dir="auto"
-        placeholder={label}
-        aria-label={label}
-        value={typed}
-        onChange={(event) => change(event.target.value)}
-      />
-    </div>
-  );
+  return <SearchBox label={label} value={typed} onChange={change} />;
 }
 
 interface FilterProps {
@@ -301,12 +287,9 @@ interface FilterProps {
 
 /** A choice that is kept in the URL. */
 export function FilterSelect({ name, label, options, all, more }: FilterProps) {
-  const navigate = useNavigate();
-  const values: Record<string, unknown> = useSearch({ strict: false });
-  const change = (value: string) =>
-    void navigate({ to: '.', search: (now: object) => ({ ...now, [name]: value || undefined, cursor: undefined }), replace: true });
+  const [value, choose] = useSearchFilter(name);
   return (
-    <select className="select" aria-label={label} value={String(values[name] ?? '')} onChange={(event) => change(event.target.value)}>
+    <select className="select" aria-label={label} value={value} onChange={(event) => choose(event.target.value)}>
       <option value="">{all}</option>
       {options.map((option) => (
         <option key={option.value} value={option.value}>

@@ -9,6 +9,7 @@ import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading } from '../../ui/feedback.tsx';
+import { Tabs } from '../../ui/filters.tsx';
 import { Time } from '../../ui/format.tsx';
 import { BackIcon, Fact, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { AgentData } from './agent-data.tsx';
@@ -47,23 +48,7 @@ export function AgentPage() {
       }
       actions={<Actions agent={agent} isAdmin={isAdmin} />}
     >
-      <nav className="tabs" aria-label="Views of the agent">
-        {tabs
-          .filter(({ adminOnly }) => !adminOnly || isAdmin)
-          .map(({ id, label }) => (
-            <Link
-              key={label}
-              to="."
-              search={(now) => ({ ...now, tab: id })}
-              replace
-              className="tab"
-              aria-current={tab === id ? 'page' : undefined}
-              activeOptions={{ exact: true, explicitUndefined: true }}
-            >
-              {label}
-            </Link>
-          ))}
-      </nav>
+      <Tabs label="Views of the agent" tabs={tabs.filter(({ adminOnly }) => !adminOnly || isAdmin)} current={tab} />
       <div className="tab-body">
         {tab === 'api' ? <UseTheApi agent={agent} /> : tab === 'data' && isAdmin ? <AgentData agent={agent} /> : <Overview agent={agent} />}
       </div>

@@ -1,11 +1,12 @@
 import type { DataSourceTable } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
-import { ChevronRight, Database, RotateCw, Search, TriangleAlert, X } from 'lucide-react';
+import { ChevronRight, Database, RotateCw, TriangleAlert, X } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { dataSourceQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Failure, Loading, Notice } from '../../ui/feedback.tsx';
+import { SearchBox } from '../../ui/filters.tsx';
 import { plural } from '../../ui/format.tsx';
 import { changeScope, readScope, type ScopedTable } from './scope.ts';
 
@@ -14,39 +15,40 @@ interface PickerProps {
   onChange: (entries: string[]) => void;
 }
 
-/** Tables rendered at once; the search reaches the others. */
+/** Tables rendered at once. */
 const maxTablesAtOnce = 200;
+
+/** Finds tables by their names and those of their columns, as many as are rendered at once. The others have a sentence. */
+export function useTableSearch(tables: readonly DataSourceTable[] | undefined) {
+  const [search, setSearch] = useState('');
+  // The typing is painted at once; the rows of thousands of tables follow.
+  const text = useDeferredValue(search).trim().toLowerCase();
+  const matching = useMemo(
+    () => tables?.filter((table) => !text || [table, ...table.columns].some(({ name }) => name.toLowerCase().includes(text))),
+    [tables, text],
+  );
+  const count = matching ? matching.length - maxTablesAtOnce : 0;
+  const others = count > 0 && `${plural(count, 'more table')}: search to reach them.`;
+  return { search, setSearch, text, shown: matching?.slice(0, maxTablesAtOnce), others };
+}
 
 /** Chooses the tables and columns that an agent may read. */
 export function ScopePicker({ value, onChange }: PickerProps) {
   const environment = useEnvironment();
   const { data, error, refetch, isFetching } = useQuery(dataSourceQuery(environment));
-  const [search, setSearch] = useState('');
-  // The typing is painted at once; the rows of thousands of tables follow.
-  const text = useDeferredValue(search).trim().toLowerCase();
   const source = data?.tables;
+  const { search, setSearch, text, shown, others } = useTableSearch(source);
   const selection = useMemo(() => readScope(value, source ?? []), [value, source]);
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
   if (!data || !source) return <Loading label="Reading the tables" />;
   if (data.status === 'none') return <NoSource />;
   if (data.status === 'unreadable')
     return <UnreadableSource reason={data.reason} entries={value} busy={isFetching} onRetry={() => void refetch()} />;
-  const matching = source.filter((table) => !text || [table, ...table.columns].some(({ name }) => name.toLowerCase().includes(text)));
   const isFound = ({ name }: DataSourceTable) => text !== '' && !name.toLowerCase().includes(text);
   return (
     <div className="picker">
       <div className="picker-head">
-        <div className="search">
-          <Search size={16} aria-hidden="true" />
-          <input
-            className="input"
-            type="search"
-            placeholder="Find a table or column"
-            aria-label="Find a table or column"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-          />
-        </div>
+        <SearchBox label="Find a table or column" value={search} onChange={setSearch} />
         <span className="muted small number" aria-live="polite">
           {plural(selection.tables.size, 'table')} of {source.length}
         </span>
@@ -55,7 +57,7 @@ export function ScopePicker({ value, onChange }: PickerProps) {
         {selection.unknown.map((entry) => (
           <UnknownEntry key={entry} entry={entry} onRemove={() => onChange(value.filter((one) => one !== entry))} />
         ))}
-        {matching.slice(0, maxTablesAtOnce).map((table) => (
+        {shown?.map((table) => (
           <TableChoice
             // Made again, closed or open, when the search finds a column of it or no longer.
             key={`${table.name} ${isFound(table)}`}
@@ -65,10 +67,8 @@ export function ScopePicker({ value, onChange }: PickerProps) {
             onChange={(columns) => onChange(changeScope(value, source, { table, columns }))}
           />
         ))}
-        {matching.length > maxTablesAtOnce && (
-          <li className="picker-note muted small">{plural(matching.length - maxTablesAtOnce, 'more table')}: search to reach them.</li>
-        )}
-        {matching.length === 0 && <li className="picker-note muted small">No table or column matches.</li>}
+        {others && <li className="picker-note muted small">{others}</li>}
+        {shown?.length === 0 && <li className="picker-note muted small">No table or column matches.</li>}
       </ul>
     </div>
   );

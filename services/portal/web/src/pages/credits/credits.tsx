@@ -1,6 +1,6 @@
 import type { CreditSettings } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { Settings2 } from 'lucide-react';
 import { useState } from 'react';
 import { useIsAdmin, useSession } from '../../api/session.ts';
@@ -8,6 +8,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure, Notice } from '../../ui/feedback.tsx';
 import { Figure } from '../../ui/figure.tsx';
+import { Tabs } from '../../ui/filters.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Allocations } from './allocations.tsx';
 import { SettingsDialog } from './settings-dialog.tsx';
@@ -44,21 +45,7 @@ export function CreditsPage() {
         )}
         {isAdmin ? (
           <div>
-            <nav className="tabs" aria-label="Views of credits">
-              {tabs.map(({ id, label }) => (
-                <Link
-                  key={label}
-                  to="."
-                  search={(now) => ({ ...now, tab: id, cursor: undefined })}
-                  replace
-                  className="tab"
-                  aria-current={tab === id ? 'page' : undefined}
-                  activeOptions={{ exact: true, explicitUndefined: true }}
-                >
-                  {label}
-                </Link>
-              ))}
-            </nav>
+            <Tabs label="Views of credits" tabs={tabs} current={tab} />
             <div className="tab-body">{tab === 'allocations' ? <Allocations /> : <Usage />}</div>
           </div>
         ) : (

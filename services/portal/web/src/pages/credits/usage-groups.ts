@@ -30,14 +30,19 @@ export const dayMs = 86_400_000;
 export const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 /** The API adds up no more at once. */
-const maxDays = 366;
+/** As many as the API adds usage up over. */
+export const maxDays = 366;
 
-/** Why usage cannot be added up over these days, as a sentence for the person who chose them. Without a last day it is today. */
-export function rangeFault({ from, to }: { from?: string; to?: string }, now = Date.now()): string | undefined {
+/** Why there is nothing to show of these days, as a sentence for the person who chose them. Without a last day it is today. */
+export function rangeFault(
+  { from, to }: { from?: string; to?: string },
+  most = Number.POSITIVE_INFINITY,
+  now = Date.now(),
+): string | undefined {
   if (!from) return undefined;
   const count = (Date.parse(to ?? isoDay(now)) - Date.parse(from)) / dayMs + 1;
   if (count < 1) return to ? 'The first day is after the last one.' : 'The first day is after today.';
-  if (count > maxDays) return `Choose at most ${maxDays} days: these are ${count}.`;
+  if (count > most) return `Choose at most ${most} days: these are ${count}.`;
   return undefined;
 }
 

@@ -1,19 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { ChartColumn } from 'lucide-react';
-import { useId, useMemo } from 'react';
+import { useMemo } from 'react';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Empty, Failure } from '../../ui/feedback.tsx';
-import { DateInput } from '../../ui/form.tsx';
+import { DateRange, Segmented, useSearchFilter } from '../../ui/filters.tsx';
 import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
 import { type Grouping, groupings, readPeriods, readUsage, type UsageRange, useLastDays } from './usage-data.ts';
-import { dayLabel, fillDays, monthLabel, rangeFault, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
+import { dayLabel, fillDays, maxDays, monthLabel, rangeFault, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
+const groupingOptions = groupings.map((id) => ({ id, label: labels[id] }));
 const maxBars = 31;
 /** Days, weeks and months are narrower. */
 const maxTimes = 62;
@@ -34,30 +35,22 @@ export function Usage() {
   const { data: users } = useQuery(usersQuery(environment));
   const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name;
   const label = labelOf(grouping, (id) => nameOf(id) ?? id);
-  const fault = rangeFault(range);
-  const faultId = useId();
+  const fault = rangeFault(range, maxDays);
+  const [, chooseGrouping] = useSearchFilter('group');
   return (
     <div className="stack">
       <div className="row wraps spread">
-        <GroupingChoice grouping={grouping} />
-        <div>
-          <div className="row wraps">
-            <RangeChoice from={range.from} to={range.to} faultId={fault && faultId} />
-            <ExportButton
-              fileName={`usage-by-${grouping}.csv`}
-              disabled={fault !== undefined}
-              names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
-              cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
-              read={(cursor) => readUsage(environment, grouping, range, cursor)}
-              idOf={isPeriod(grouping) ? undefined : ownerOf}
-            />
-          </div>
-          {fault && (
-            <p className="error-text" id={faultId} role="alert">
-              {fault}
-            </p>
-          )}
-        </div>
+        <Segmented label="Group by" options={groupingOptions} value={grouping} onChange={chooseGrouping} />
+        <DateRange range={range} fault={fault}>
+          <ExportButton
+            fileName={`usage-by-${grouping}.csv`}
+            disabled={fault !== undefined}
+            names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
+            cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
+            read={(cursor) => readUsage(environment, grouping, range, cursor)}
+            idOf={isPeriod(grouping) ? undefined : ownerOf}
+          />
+        </DateRange>
       </div>
       {!fault && <UsageList key={grouping} grouping={grouping} range={range} label={label} />}
     </div>
@@ -119,44 +112,6 @@ function labelOf(grouping: Grouping, userName: (id: string) => string) {
         return row.name || (row.agent_id ?? '');
     }
   };
-}
-
-function GroupingChoice({ grouping }: { grouping: Grouping }) {
-  const navigate = useNavigate();
-  return (
-    <div className="segmented" role="group" aria-label="Group by">
-      {groupings.map((one) => (
-        <button
-          key={one}
-          type="button"
-          aria-pressed={one === grouping}
-          onClick={() => void navigate({ to: '.', search: (now) => ({ ...now, group: one, cursor: undefined }), replace: true })}
-        >
-          {labels[one]}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-interface RangeProps {
-  from: string | undefined;
-  to: string | undefined;
-  /** The element that says what is wrong with the range. */
-  faultId: string | undefined;
-}
-
-function RangeChoice({ from, to, faultId }: RangeProps) {
-  const navigate = useNavigate();
-  const set = (name: 'from' | 'to', value: string) =>
-    void navigate({ to: '.', search: (now) => ({ from, to, ...now, [name]: value || undefined, cursor: undefined }), replace: true });
-  return (
-    <>
-      <DateInput label="From" value={from ?? ''} max={to} faultId={faultId} onChange={(day) => set('from', day)} />
-      <span className="muted">to</span>
-      <DateInput label="To" value={to ?? ''} min={from} faultId={faultId} onChange={(day) => set('to', day)} />
-    </>
-  );
 }
 
 interface ViewProps {

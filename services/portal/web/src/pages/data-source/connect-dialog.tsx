@@ -7,6 +7,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { CancelButton, Dialog } from '../../ui/dialog.tsx';
 import { Notice, notify } from '../../ui/feedback.tsx';
+import { Segmented } from '../../ui/filters.tsx';
 import { SelectField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { plural } from '../../ui/format.tsx';
 import { type Connection, connect, sslmodeOf, type TestedConnection, testConnection, urlOf } from './connection-data.ts';
@@ -107,13 +108,7 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
 function WaySwitch({ way, onChange }: { way: Way; onChange: (way: Way) => void }) {
   return (
     <div>
-      <div className="segmented" role="group" aria-label="How to enter the connection">
-        {ways.map(({ id, label }) => (
-          <button key={id} type="button" aria-pressed={way === id} onClick={() => onChange(id)}>
-            {label}
-          </button>
-        ))}
-      </div>
+      <Segmented label="How to enter the connection" options={ways} value={way} onChange={onChange} />
     </div>
   );
 }

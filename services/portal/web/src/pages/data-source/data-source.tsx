@@ -1,17 +1,18 @@
 import type { DataSourceTable } from '@agent-service/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Database, Plug, PlugZap, RefreshCw, Search, Unplug } from 'lucide-react';
-import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { Database, Plug, PlugZap, RefreshCw, Unplug } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
 import { messageOf } from '../../api/errors.ts';
 import { dataSourceQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Failure, Notice, notify, Skeleton } from '../../ui/feedback.tsx';
+import { SearchBox } from '../../ui/filters.tsx';
 import { formatNumber, plural, Time } from '../../ui/format.tsx';
 import { Fact, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ColumnNote } from '../agents/scope-picker.tsx';
+import { ColumnNote, useTableSearch } from '../agents/scope-picker.tsx';
 import { ConnectDialog, TestOutcome } from './connect-dialog.tsx';
 import { type Connection, connectionQuery, disconnect, testConnection } from './connection-data.ts';
 
@@ -138,36 +139,19 @@ function ConnectionCard({ connection }: { connection: Connection | null | undefi
 type Source = NonNullable<Awaited<ReturnType<NonNullable<ReturnType<typeof dataSourceQuery>['queryFn']>>>>;
 
 function Connected({ source }: { source: Source | undefined }) {
-  const [search, setSearch] = useState('');
-  // The typing is painted at once; the rows of thousands of tables follow.
-  const text = useDeferredValue(search).trim().toLowerCase();
-  const tables = useMemo(
-    () =>
-      source?.tables.filter(({ name, columns }) => !text || [{ name }, ...columns].some((one) => one.name.toLowerCase().includes(text))),
-    [source, text],
-  );
+  const { search, setSearch, text, shown, others } = useTableSearch(source?.tables);
   return (
     <div className="stack loose">
       {source?.status === 'unreadable' && <Notice tone="danger">The database cannot be read: {source.reason}</Notice>}
       <RoleGate gate={source?.role_gate} isLoading={!source} />
       <Section title="Tables">
         <div className="filters">
-          <div className="search">
-            <Search size={16} aria-hidden="true" />
-            <input
-              className="input"
-              type="search"
-              aria-label="Search tables and columns"
-              placeholder="Search tables and columns"
-              value={search}
-              onChange={(event) => setSearch(event.target.value)}
-            />
-          </div>
+          <SearchBox label="Search tables and columns" value={search} onChange={setSearch} />
         </div>
         <Table
           label="Tables"
           columns={columns}
-          rows={tables?.slice(0, maxTablesAtOnce)}
+          rows={shown}
           rowKey={({ schema, name }) => `${schema}.${name}`}
           empty={
             <Empty icon={Database} title={text ? 'No table or column matches' : 'The account can read no table'}>
@@ -175,15 +159,11 @@ function Connected({ source }: { source: Source | undefined }) {
             </Empty>
           }
         />
-        {tables && tables.length > maxTablesAtOnce && (
-          <p className="pager">{plural(tables.length - maxTablesAtOnce, 'more table')}: search to reach them.</p>
-        )}
+        {others && <p className="pager">{others}</p>}
       </Section>
     </div>
   );
 }
-
-const maxTablesAtOnce = 200;
 
 function RoleGate({ gate, isLoading }: { gate: Source['role_gate'] | undefined; isLoading: boolean }) {
   if (!gate && !isLoading) return null;

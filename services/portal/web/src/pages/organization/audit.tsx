@@ -1,16 +1,18 @@
 import type { AuditEntry } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Badge, Empty } from '../../ui/feedback.tsx';
-import { CutOption, DateInput } from '../../ui/form.tsx';
+import { DateRange } from '../../ui/filters.tsx';
+import { CutOption } from '../../ui/form.tsx';
 import { capitalize, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList, useTypedFilter } from '../../ui/table.tsx';
+import { rangeFault } from '../credits/usage-groups.ts';
 
 interface AuditFilter {
   actor?: string;
@@ -48,7 +50,8 @@ export function AuditPage() {
     ...(from && { date_from: from }),
     ...(to && { date_to: to }),
   };
-  const list = useCursorList([environment, 'audit', filter], readEntries(environment, filter, 50));
+  const range = { ...(from && { from }), ...(to && { to }) };
+  const fault = rangeFault(range);
   const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name ?? id;
   return (
     <Page
@@ -59,6 +62,7 @@ export function AuditPage() {
           fileName={`audit-${environment}.csv`}
           names={csvNames}
           cells={csvCells}
+          disabled={fault !== undefined}
           read={readEntries(environment, filter, 200)}
         />
       }
@@ -73,12 +77,23 @@ export function AuditPage() {
         />
         <FilterText name="action" label="Action" placeholder="Action" />
         <FilterText name="target" label="Target" placeholder="Target id" />
-        <span className="row wraps">
-          <FilterDate name="from" label="From" />
-          <span className="muted">to</span>
-          <FilterDate name="to" label="To" />
-        </span>
+        <DateRange range={range} fault={fault} />
       </div>
+      {!fault && <AuditList filter={filter} nameOf={nameOf} />}
+    </Page>
+  );
+}
+
+interface ListProps {
+  filter: AuditFilter;
+  nameOf: (id: string) => string;
+}
+
+function AuditList({ filter, nameOf }: ListProps) {
+  const environment = useEnvironment();
+  const list = useCursorList([environment, 'audit', filter], readEntries(environment, filter, 50));
+  return (
+    <>
       <Table
         label="Audit log"
         columns={columnsOf(nameOf)}
@@ -94,7 +109,7 @@ export function AuditPage() {
         }
       />
       {list.pager}
-    </Page>
+    </>
   );
 }
 
@@ -109,14 +124,6 @@ function FilterText({ name, label, placeholder }: { name: 'action' | 'target'; l
       onChange={(event) => change(event.target.value)}
     />
   );
-}
-
-function FilterDate({ name, label }: { name: 'from' | 'to'; label: string }) {
-  const navigate = useNavigate();
-  const { [name]: value = '' } = useSearch({ strict: false });
-  const change = (day: string) =>
-    void navigate({ to: '.', search: (now) => ({ ...now, [name]: day || undefined, cursor: undefined }), replace: true });
-  return <DateInput label={label} value={value} onChange={change} />;
 }
 
 const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [

@@ -7,6 +7,7 @@ import { setTheme, themes, useTheme } from '../../app/theme.ts';
 import { ActionButton, Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Badge, Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
+import { Segmented } from '../../ui/filters.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Fact, Page, Section } from '../../ui/page.tsx';
@@ -43,18 +44,12 @@ export function SettingsPage() {
 }
 
 const themeNames = { system: 'As the system', light: 'Light', dark: 'Dark' };
+const themeOptions = themes.map((id) => ({ id, label: themeNames[id] }));
 
 function Appearance() {
-  const current = useTheme();
   return (
     <Section title="Appearance">
-      <div className="segmented" role="group" aria-label="Theme">
-        {themes.map((theme) => (
-          <button key={theme} type="button" aria-pressed={theme === current} onClick={() => setTheme(theme)}>
-            {themeNames[theme]}
-          </button>
-        ))}
-      </div>
+      <Segmented label="Theme" options={themeOptions} value={useTheme()} onChange={setTheme} />
     </Section>
   );
 }

@@ -1,17 +1,20 @@
 import type { TemplateSummary } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { keepSameList } from '../../api/lists.ts';
 import { readAll } from '../../api/pages.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Badge, Empty, Failure, Skeleton } from '../../ui/feedback.tsx';
+import { Segmented, useSearchFilter } from '../../ui/filters.tsx';
 import { Page } from '../../ui/page.tsx';
 import { FilterSelect, SearchInput } from '../../ui/table.tsx';
 
 export const categories = { finance: 'Finance', sales: 'Sales', inventory: 'Inventory', purchasing: 'Purchasing', hr: 'People' } as const;
 type Category = keyof typeof categories;
+
+const choices = [{ id: '', label: 'All' }, ...Object.entries(categories).map(([id, label]) => ({ id, label }))];
 
 interface Filter {
   search?: string;
@@ -30,6 +33,7 @@ async function readTemplates(environment: Environment, filter: Filter): Promise<
 export function TemplatesPage() {
   const environment = useEnvironment();
   const { search, status, category } = useSearch({ strict: false });
+  const [, chooseCategory] = useSearchFilter('category');
   const filter = { ...(search && { search }), ...(status && { status }), ...(category && { category }) } as Filter;
   const { data, error, refetch } = useQuery({
     queryKey: [environment, 'templates', filter],
@@ -40,7 +44,7 @@ export function TemplatesPage() {
     <Page title="Templates" description="Agents that are ready to use. Activate one, or duplicate it and make it your own.">
       <div className="filters">
         <SearchInput label="Search templates" />
-        <CategoryChoice />
+        <Segmented label="Category" options={choices} value={category ?? ''} onChange={chooseCategory} />
         <FilterSelect
           name="status"
           label="Status"
@@ -68,26 +72,6 @@ export function TemplatesPage() {
       )}
       {data && data.length > 0 && <Gallery templates={data} />}
     </Page>
-  );
-}
-
-function CategoryChoice() {
-  const navigate = useNavigate();
-  const { category } = useSearch({ strict: false });
-  const choices = [[undefined, 'All'] as const, ...Object.entries(categories)];
-  return (
-    <div className="segmented" role="group" aria-label="Category">
-      {choices.map(([value, label]) => (
-        <button
-          key={label}
-          type="button"
-          aria-pressed={category === value}
-          onClick={() => void navigate({ to: '.', search: (now) => ({ ...now, category: value }), replace: true })}
-        >
-          {label}
-        </button>
-      ))}
-    </div>
   );
 }
 
