@@ -1,11 +1,12 @@
 import { useSyncExternalStore } from 'react';
 import { storageOf } from '../api/storage.ts';
+import { createListeners } from '../ui/listeners.ts';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const storageKey = 'agent-service-theme';
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 
 /** The choice in this document, where the browser does not store it. */
 let choice: Theme | undefined;
@@ -37,12 +38,7 @@ function storeTheme(theme: Theme): boolean {
 export function setTheme(theme: Theme) {
   choice = storeTheme(theme) ? undefined : theme;
   applyTheme();
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-export const useTheme = (): Theme => useSyncExternalStore(subscribe, readTheme);
+export const useTheme = (): Theme => useSyncExternalStore(listeners.subscribe, readTheme);

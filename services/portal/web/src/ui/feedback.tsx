@@ -3,6 +3,7 @@ import { CircleAlert, CircleCheck, Info, type LucideIcon, RotateCw, TriangleAler
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { ApiError, messageOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
+import { createListeners } from './listeners.ts';
 
 export type Tone = 'neutral' | 'accent' | 'success' | 'warning' | 'danger';
 
@@ -100,11 +101,11 @@ interface Toast {
 const maxAtOnce = 4;
 let toasts: readonly Toast[] = [];
 let lastId = 0;
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 
 function setToasts(next: readonly Toast[]) {
   toasts = next.slice(-maxAtOnce);
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 /** Says at the edge of the window what has happened. */
@@ -115,13 +116,8 @@ export function notify(text: string, tone: Toast['tone'] = 'success') {
 
 export const notifyFailure = (cause: unknown) => notify(messageOf(cause), 'danger');
 
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
 export function Toaster() {
-  const current = useSyncExternalStore(subscribe, () => toasts);
+  const current = useSyncExternalStore(listeners.subscribe, () => toasts);
   return (
     <RadixToast.Provider duration={6_000} label="Notification">
       {current.map(({ id, text, tone }) => {

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { createListeners } from './listeners.ts';
 import { locale } from './locale.ts';
 
 const number = new Intl.NumberFormat(locale);
@@ -35,18 +36,16 @@ function formatAge(iso: string): string {
 }
 
 const minuteMs = 60_000;
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** One timer for all times of a page, which may stay open for a day. */
 export function subscribeToMinutes(listener: () => void) {
-  listeners.add(listener);
-  timer ??= setInterval(() => {
-    for (const update of listeners) update();
-  }, minuteMs);
+  const unsubscribe = listeners.subscribe(listener);
+  timer ??= setInterval(listeners.notify, minuteMs);
   return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
+    unsubscribe();
+    if (!listeners.isEmpty()) return;
     clearInterval(timer);
     timer = undefined;
   };

@@ -5,6 +5,7 @@ import { isRefusal, messageOf } from '../../api/errors.ts';
 import { readConversationsAgain } from '../../api/lists.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
+import { createListeners } from '../../ui/listeners.ts';
 
 interface AnswerStep {
   name: string;
@@ -50,7 +51,7 @@ watchUnsent('messages without a reply', () => {
 });
 /** New conversations that have an id which their page does not show yet: the key with the id, by the key without. */
 const moved = new Map<string, string>();
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 const ownKeyOf = ({ environment, agentId, conversationId = 'new' }: Conversation) => `${environment}/${agentId}/${conversationId}`;
 
 function keyOf(conversation: Conversation): string {
@@ -61,33 +62,24 @@ function keyOf(conversation: Conversation): string {
 function set(key: string, answer: PendingAnswer | undefined) {
   if (answer) answers.set(key, answer);
   else answers.delete(key);
-  changed();
-}
-
-function changed() {
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
+  listeners.notify();
 }
 
 /** The answer under way in a conversation, or the failure of the last one. */
 export function usePendingAnswer(conversation: Conversation): PendingAnswer | undefined {
   const key = keyOf(conversation);
-  return useSyncExternalStore(subscribe, () => answers.get(key));
+  return useSyncExternalStore(listeners.subscribe, () => answers.get(key));
 }
 
 export function useDraft(conversation: Conversation): string {
   const key = keyOf(conversation);
-  return useSyncExternalStore(subscribe, () => drafts.get(key) ?? '');
+  return useSyncExternalStore(listeners.subscribe, () => drafts.get(key) ?? '');
 }
 
 export function setDraft(conversation: Conversation, text: string): void {
   if (text) drafts.set(keyOf(conversation), text);
   else drafts.delete(keyOf(conversation));
-  changed();
+  listeners.notify();
 }
 
 /** Moves the answer of a new conversation that has got its id, with the draft that was typed below the message. */
@@ -101,7 +93,7 @@ function move(before: string, after: string, answer: PendingAnswer, isShown: boo
 }
 
 /** To be called when the page of a conversation appears, and when it is left. */
-export const endMove = (conversation: Conversation): void => void (moved.delete(ownKeyOf(conversation)) && changed());
+export const endMove = (conversation: Conversation): void => void (moved.delete(ownKeyOf(conversation)) && listeners.notify());
 
 /** A message that was not accepted is in no list of messages, so its text goes back to where it was typed. */
 export function dismissFailure(conversation: Conversation): void {
