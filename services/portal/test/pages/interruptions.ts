@@ -88,6 +88,20 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await page.getByRole('alert').getByText('The service could not be reached.').waitFor({ timeout: 20_000 });
     });
 
+    test('of an agent offers no copy of a request before it knows the address of the API', async () => {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/api\/status$/, async (route) => {
+        await promise;
+        await route.continue();
+      });
+      await page.goto(paths['agent-api'] ?? '');
+      await page.getByRole('region', { name: 'Send a message with curl' }).waitFor({ state: 'attached' });
+      const copy = page.getByRole('button', { name: 'Copy: Send a message with curl' });
+      expect(await copy.count()).toBe(0);
+      release();
+      await copy.waitFor({ timeout: 20_000 });
+    });
+
     const [time, later] = ['2026-01-01T00:00:00Z', '2126-01-01T00:00:00Z'];
     const delivery = { id: 'del_1', event_id: 'evt_1', event_type: 'agent.created', status: 'delivered', attempts: [], created_at: time };
     const session = { id: 'ses_1', created_at: time, last_used_at: time, address: '192.0.2.7', current: false };

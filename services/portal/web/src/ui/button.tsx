@@ -124,7 +124,7 @@ export function CodeBlock({ code, label }: { code: string; label: string }) {
       <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
         <code>{code}</code>
       </pre>
-      <CopyButton text={code} iconOnly label={`Copy: ${label}`} variant="ghost" />
+      {code && <CopyButton text={code} iconOnly label={`Copy: ${label}`} variant="ghost" />}
     </div>
   );
 }
