@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readMoving } from '../web/src/api/pages.ts';
+import { readMoving, readWhole } from '../web/src/api/pages.ts';
 
 /** Reads a list of so many rows, whose pages are these in each pass, and returns the rows with the number of passes. */
 async function readPasses(total: number, ...passes: string[][]): Promise<[rows: string, passes: number]> {
@@ -25,4 +25,15 @@ test('a row that moved to a page before is found in the next pass, and no row co
 
 test('a list is read three times at most', async () => {
   expect(await readPasses(5, ['ab', 'cd'], ['ab', 'cd'], ['ab', 'cd'], ['ea', 'bc', 'd'])).toEqual(['abcd', 3]);
+});
+
+test('a whole list is its last page with all rows, to the page that reaches a bound', async () => {
+  const pages = ['ab', 'cd', 'e'];
+  const read = async (cursor: string | undefined) => {
+    const index = Number(cursor ?? 0);
+    return { data: [...(pages[index] ?? '')], meta: { next_cursor: index < 2 ? `${index + 1}` : null, total: 5 }, index };
+  };
+  expect(await readWhole(read)).toEqual({ data: [...'abcde'], meta: { next_cursor: null, total: 5 }, index: 2 });
+  expect(await readWhole(read, undefined, 3)).toMatchObject({ data: [...'abcd'], meta: { total: 5 } });
+  await expect(readWhole(read, AbortSignal.abort())).rejects.toThrow('aborted');
 });

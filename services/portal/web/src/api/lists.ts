@@ -1,7 +1,7 @@
 import type { AgentSummary, TitledConversation } from '@agent-service/client';
 import { type QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
-import { type ApiPage, readAll } from './pages.ts';
+import { type ApiPage, readWhole } from './pages.ts';
 
 /**
  * For `placeholderData`: keeps the rows that are shown until the next ones arrive, if only filters, which are objects in the key, or what follows the
@@ -37,19 +37,12 @@ export const dataSourceQuery = (environment: Environment) =>
       const read = async (cursor: string | undefined) => {
         const query = { limit: 200, ...(cursor && { cursor }) };
         const { data, meta } = await bodyOf(api(environment).GET('/v1/data-source', { params: { query }, signal }));
+        // It became unreadable, or was disconnected: the tables so far are not all of them.
+        if (cursor && data.status !== 'connected') throw new Error(data.reason ?? 'The data source was disconnected.');
         return { data: data.tables, meta, source: data };
       };
-      const first = await read(undefined);
-      const tables = [...first.data];
-      let { next_cursor: cursor } = first.meta;
-      while (cursor && tables.length < maxTables) {
-        const page = await read(cursor);
-        // It became unreadable, or was disconnected: the tables so far are not all of them.
-        if (page.source.status !== 'connected') throw new Error(page.source.reason ?? 'The data source was disconnected.');
-        tables.push(...page.data);
-        cursor = page.meta.next_cursor;
-      }
-      return { ...first.source, tables };
+      const { data: tables, source } = await readWhole(read, signal, maxTables);
+      return { ...source, tables };
     },
   });
 
@@ -80,13 +73,8 @@ const namesAtOnce = 100;
 const maxNames = 1_000;
 
 async function readNames<Row>(read: (cursor: string | undefined) => Promise<ApiPage<Row>>, signal: AbortSignal): Promise<NameList<Row>> {
-  const list: NameList<Row> = { rows: [], total: 0 };
-  for await (const { data, meta } of readAll(read, signal)) {
-    list.rows.push(...data);
-    list.total = meta.total;
-    if (list.rows.length >= maxNames) break;
-  }
-  return list;
+  const { data: rows, meta } = await readWhole(read, signal, maxNames);
+  return { rows, total: meta.total };
 }
 
 /** The users, up to the newest thousand. Lists that hold ids show the ids of the others. */

@@ -3,10 +3,10 @@ export interface ApiPage<Row> {
   meta: { next_cursor: string | null; total: number };
 }
 
-type ReadPage<Row> = (cursor: string | undefined) => Promise<ApiPage<Row>>;
+type ReadPage<Page> = (cursor: string | undefined) => Promise<Page>;
 
 /** Reads page after page, until the list or the signal ends. */
-export async function* readAll<Row>(read: ReadPage<Row>, signal?: AbortSignal): AsyncGenerator<ApiPage<Row>> {
+export async function* readAll<Page extends ApiPage<unknown>>(read: ReadPage<Page>, signal?: AbortSignal): AsyncGenerator<Page> {
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
@@ -16,6 +16,22 @@ export async function* readAll<Row>(read: ReadPage<Row>, signal?: AbortSignal): 
   } while (cursor);
 }
 
+/** The last page of a list, with the rows of all pages, or of as many as hold the first `most` rows. */
+export async function readWhole<Page extends ApiPage<unknown>>(
+  read: ReadPage<Page>,
+  signal?: AbortSignal,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Page> {
+  const data: unknown[] = [];
+  let last: Page | undefined;
+  for await (const page of readAll(read, signal)) {
+    last = page;
+    data.push(...page.data);
+    if (data.length >= most) break;
+  }
+  return { ...last, data } as Page;
+}
+
 const maxPasses = 3;
 
 /**
@@ -23,7 +39,7 @@ const maxPasses = 3;
  * again from the first page. Each row is yielded once. Fewer rows than the last total are yielded if some are not found in three passes.
  */
 export async function* readMoving<Row>(
-  read: ReadPage<Row>,
+  read: ReadPage<ApiPage<Row>>,
   idOf: (row: Row) => string,
   signal?: AbortSignal,
 ): AsyncGenerator<ApiPage<Row>> {

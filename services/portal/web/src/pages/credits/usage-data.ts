@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { keepSameList } from '../../api/lists.ts';
+import { readWhole } from '../../api/pages.ts';
 import { subscribeToMinutes } from '../../ui/format.tsx';
 import { dayMs, isoDay, type UsagePage } from './usage-groups.ts';
 
@@ -31,16 +32,8 @@ export async function readUsage(
 }
 
 /** The usage of a whole range, which may have more days than a page of the API. */
-export async function readPeriods(environment: Environment, grouping: Grouping, range: UsageRange): Promise<UsagePage> {
-  const { data: first, meta } = await readUsage(environment, grouping, range);
-  const data = [...first];
-  for (let cursor = meta.next_cursor; cursor; ) {
-    const page = await readUsage(environment, grouping, range, cursor);
-    data.push(...page.data);
-    cursor = page.meta.next_cursor;
-  }
-  return { data, meta: { ...meta, next_cursor: null } };
-}
+export const readPeriods = (environment: Environment, grouping: Grouping, range: UsageRange): Promise<UsagePage> =>
+  readWhole((cursor) => readUsage(environment, grouping, range, cursor));
 
 export const dayUsageQuery = (environment: Environment, range: UsageRange) =>
   queryOptions({

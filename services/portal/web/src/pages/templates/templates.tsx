@@ -4,7 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { keepSameList } from '../../api/lists.ts';
-import { readAll } from '../../api/pages.ts';
+import { readWhole } from '../../api/pages.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Badge, Empty, Failure, Skeleton } from '../../ui/feedback.tsx';
 import { Segmented, useSearchFilter } from '../../ui/filters.tsx';
@@ -22,12 +22,10 @@ interface Filter {
   category?: Category;
 }
 
-async function readTemplates(environment: Environment, filter: Filter): Promise<TemplateSummary[]> {
+async function readTemplates(environment: Environment, filter: Filter, signal: AbortSignal): Promise<TemplateSummary[]> {
   const read = (cursor: string | undefined) =>
-    bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: 100, ...(cursor && { cursor }), ...filter } } }));
-  const templates: TemplateSummary[] = [];
-  for await (const { data } of readAll(read)) templates.push(...data);
-  return templates;
+    bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: 100, ...(cursor && { cursor }), ...filter } }, signal }));
+  return (await readWhole(read, signal)).data;
 }
 
 export function TemplatesPage() {
@@ -37,7 +35,7 @@ export function TemplatesPage() {
   const filter = { ...(search && { search }), ...(status && { status }), ...(category && { category }) } as Filter;
   const { data, error, refetch } = useQuery({
     queryKey: [environment, 'templates', filter],
-    queryFn: () => readTemplates(environment, filter),
+    queryFn: ({ signal }) => readTemplates(environment, filter, signal),
     placeholderData: keepSameList([environment, 'templates']),
   });
   return (

@@ -25,10 +25,10 @@ export function WebhookPage() {
   // The API lists webhooks and has no way to read one.
   const { data, error, refetch } = useQuery({
     queryKey: [environment, 'webhooks', 'one', webhookId],
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const read = (cursor: string | undefined) =>
-        bodyOf(api(environment).GET('/v1/webhooks', { params: { query: { limit: 100, ...(cursor && { cursor }) } } }));
-      for await (const page of readAll(read)) {
+        bodyOf(api(environment).GET('/v1/webhooks', { params: { query: { limit: 100, ...(cursor && { cursor }) } }, signal }));
+      for await (const page of readAll(read, signal)) {
         const match = page.data.find(({ id }) => id === webhookId);
         if (match) return match;
       }
