@@ -1,9 +1,10 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
 import * as RadixMenu from '@radix-ui/react-dropdown-menu';
 import { Ellipsis, type LucideIcon, X } from 'lucide-react';
-import { createContext, type ReactNode, useContext, useRef } from 'react';
+import { type ReactNode, useRef } from 'react';
+import type { FieldValues } from 'react-hook-form';
 import { Button, CopyButton } from './button.tsx';
-import { TextField, useApiForm } from './form.tsx';
+import { type ApiForm, TextField, useApiForm } from './form.tsx';
 import { useQuestionBeforeLeaving } from './leaving.ts';
 
 interface DialogProps {
@@ -59,9 +60,7 @@ export function Dialog({ title, description, onClose, busy = false, closesByButt
             </RadixDialog.Title>
             {description && <RadixDialog.Description className="muted wrap">{description}</RadixDialog.Description>}
           </div>
-          <div className="dialog-body">
-            <IsBusy value={busy}>{children}</IsBusy>
-          </div>
+          <div className="dialog-body">{children}</div>
           {!closesByButton && (
             <RadixDialog.Close asChild>
               <Button variant="ghost" icon={X} className="dialog-close" aria-label="Close" aria-disabled={busy} />
@@ -73,15 +72,45 @@ export function Dialog({ title, description, onClose, busy = false, closesByButt
   );
 }
 
-/** True in a dialog that is busy. */
-const IsBusy = createContext(false);
+interface FormDialogProps<Values extends FieldValues> extends Omit<DialogProps, 'busy' | 'closesByButton'> {
+  form: ApiForm<Values>;
+  /** The label of the button that sends the form. */
+  action: string;
+  icon?: LucideIcon;
+  danger?: boolean;
+  disabled?: boolean;
+  /** A button before the others. */
+  more?: ReactNode;
+}
 
-/** Closes the dialog that it stands in. */
-export function CancelButton() {
+/** A dialog that sends a form: it stays open while the form is sent, and says why that failed. */
+export function FormDialog<Values extends FieldValues>({
+  form,
+  action,
+  icon,
+  danger,
+  disabled,
+  more,
+  children,
+  ...dialog
+}: FormDialogProps<Values>) {
+  const { isSubmitting } = form.formState;
   return (
-    <RadixDialog.Close asChild>
-      <Button aria-disabled={useContext(IsBusy)}>Cancel</Button>
-    </RadixDialog.Close>
+    <Dialog {...dialog} busy={isSubmitting}>
+      <form className="stack" onSubmit={form.submit} noValidate>
+        {children}
+        {form.failure}
+        <div className="dialog-foot">
+          {more}
+          <RadixDialog.Close asChild>
+            <Button aria-disabled={isSubmitting}>Cancel</Button>
+          </RadixDialog.Close>
+          <Button type="submit" variant={danger ? 'danger' : 'primary'} icon={icon} disabled={disabled} busy={isSubmitting}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
@@ -104,35 +133,25 @@ export function ConfirmDialog({ title, children, action, name, onConfirm, onClos
     await onConfirm();
     onClose();
   });
-  const { isSubmitting } = form.formState;
   const isConfirmed = name === undefined || typedForm(form.watch('typed')) === typedForm(name);
   return (
-    <Dialog title={title} description={children} busy={isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit}>
-        {name !== undefined && (
-          <TextField
-            label={
-              <>
-                Type{' '}
-                <strong className="wrap" dir="auto">
-                  {name}
-                </strong>{' '}
-                to confirm
-              </>
-            }
-            {...form.register('typed', { validate: () => isConfirmed })}
-            autoFocus
-          />
-        )}
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="danger" disabled={!isConfirmed} busy={isSubmitting}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} description={children} onClose={onClose} form={form} action={action} danger disabled={!isConfirmed}>
+      {name !== undefined && (
+        <TextField
+          label={
+            <>
+              Type{' '}
+              <strong className="wrap" dir="auto">
+                {name}
+              </strong>{' '}
+              to confirm
+            </>
+          }
+          {...form.register('typed', { validate: () => isConfirmed })}
+          autoFocus
+        />
+      )}
+    </FormDialog>
   );
 }
 

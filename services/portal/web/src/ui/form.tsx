@@ -166,7 +166,7 @@ export function CheckField({ label, hint, ...rest }: { label: ReactNode; hint?: 
   );
 }
 
-interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
+export interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
   /** Handles the form's submit event. */
   submit: (event: React.FormEvent) => void;
   /** The message of a field, the API's or the form's own. A refusal of a field whose message is not asked for is a part of `failure`. */

@@ -8,7 +8,7 @@ import { messageOf } from '../../api/errors.ts';
 import { readConversationsAgain } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog, Menu } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, Menu } from '../../ui/dialog.tsx';
 import { Failure, Notice, notify, Skeleton } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { plural, Time } from '../../ui/format.tsx';
@@ -112,18 +112,9 @@ function Rename({ conversation, agentId, onClose }: DialogProps) {
     onClose();
   });
   return (
-    <Dialog title="Rename the conversation" busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit}>
-        <TextField label="Title" maxLength={200} error={form.errorOf('title')} {...form.register('title')} />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Rename the conversation" onClose={onClose} form={form} action="Save">
+      <TextField label="Title" maxLength={200} error={form.errorOf('title')} {...form.register('title')} />
+    </FormDialog>
   );
 }
 

@@ -8,7 +8,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Empty, notify } from '../../ui/feedback.tsx';
 import { CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -217,44 +217,36 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
     onSecret({ kind: 'secret', title: 'The application is registered', id: data.id, secret: data.client_secret });
   });
   return (
-    <Dialog
+    <FormDialog
       title={application ? 'Edit the application' : `Register a ${environment} application`}
       wide
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action={application ? 'Save' : 'Register'}
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
-        {!application && (
-          <SelectField
-            label="User"
-            hint="Answers are charged to this user."
-            error={form.errorOf('user_id')}
-            {...form.register('user_id', { validate: (id) => environment === 'live' || id !== '' || 'Choose a user.' })}
-          >
-            <option value="">{environment === 'live' ? 'A service user of its own' : 'Choose a user'}</option>
-            {users?.rows.map(({ id, name, email }) => (
-              <option key={id} value={id}>
-                {name} ({email})
-              </option>
-            ))}
-            <CutOption list={users} />
-          </SelectField>
-        )}
-        <Controller
-          control={form.control}
-          name="scopes"
-          rules={{ validate: (value) => value.length > 0 || 'Choose at least one scope.' }}
-          render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            {application ? 'Save' : 'Register'}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+      {!application && (
+        <SelectField
+          label="User"
+          hint="Answers are charged to this user."
+          error={form.errorOf('user_id')}
+          {...form.register('user_id', { validate: (id) => environment === 'live' || id !== '' || 'Choose a user.' })}
+        >
+          <option value="">{environment === 'live' ? 'A service user of its own' : 'Choose a user'}</option>
+          {users?.rows.map(({ id, name, email }) => (
+            <option key={id} value={id}>
+              {name} ({email})
+            </option>
+          ))}
+          <CutOption list={users} />
+        </SelectField>
+      )}
+      <Controller
+        control={form.control}
+        name="scopes"
+        rules={{ validate: (value) => value.length > 0 || 'Choose at least one scope.' }}
+        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+      />
+    </FormDialog>
   );
 }

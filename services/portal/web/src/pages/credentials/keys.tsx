@@ -8,7 +8,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify } from '../../ui/feedback.tsx';
 import { CheckField, CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -216,40 +216,31 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
     onCreated(data.api_key);
   });
   return (
-    <Dialog title={`Create a ${environment} key`} wide busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="Name"
-          hint="Where the key is used, as Reporting or Web shop."
-          maxLength={100}
-          error={form.errorOf('name')}
-          {...form.register('name', { required: 'Enter a name.' })}
-        />
-        <SelectField label="User" hint="Answers are charged to this user." error={form.errorOf('user_id')} {...form.register('user_id')}>
-          <option value="">You</option>
-          {users?.rows.map(({ id, name, email }) => (
-            <option key={id} value={id}>
-              {name} ({email})
-            </option>
-          ))}
-          <CutOption list={users} />
-        </SelectField>
-        <Controller
-          control={form.control}
-          name="scopes"
-          rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
-          render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
-        />
-        <CheckField label="Administrator key" hint="may also manage keys and OAuth applications." {...form.register('admin')} />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Create the key
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={`Create a ${environment} key`} wide onClose={onClose} form={form} action="Create the key">
+      <TextField
+        label="Name"
+        hint="Where the key is used, as Reporting or Web shop."
+        maxLength={100}
+        error={form.errorOf('name')}
+        {...form.register('name', { required: 'Enter a name.' })}
+      />
+      <SelectField label="User" hint="Answers are charged to this user." error={form.errorOf('user_id')} {...form.register('user_id')}>
+        <option value="">You</option>
+        {users?.rows.map(({ id, name, email }) => (
+          <option key={id} value={id}>
+            {name} ({email})
+          </option>
+        ))}
+        <CutOption list={users} />
+      </SelectField>
+      <Controller
+        control={form.control}
+        name="scopes"
+        rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
+        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+      />
+      <CheckField label="Administrator key" hint="may also manage keys and OAuth applications." {...form.register('admin')} />
+    </FormDialog>
   );
 }
 
@@ -270,29 +261,21 @@ function EditKey({ apiKey, onClose, onChanged }: EditProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title="Edit the key"
       description="Scopes that you take away are refused at once."
       wide
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Save"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
-        <Controller
-          control={form.control}
-          name="scopes"
-          rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
-          render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+      <Controller
+        control={form.control}
+        name="scopes"
+        rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
+        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+      />
+    </FormDialog>
   );
 }

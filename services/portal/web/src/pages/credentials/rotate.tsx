@@ -1,5 +1,4 @@
-import { Button } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { SelectField, useApiForm } from '../../ui/form.tsx';
 
 const overlaps = [
@@ -19,28 +18,20 @@ interface RotateProps {
 export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
   const form = useApiForm({ seconds: '86400' }, ({ seconds }, key) => onRotate(Number(seconds), key));
   return (
-    <Dialog
+    <FormDialog
       title="Replace the secret?"
       description={`A new secret is made for ${subject}. Programs have to change to it while the old one is still valid.`}
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Replace"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <SelectField label="The old one stays valid for" {...form.register('seconds')}>
-          {overlaps.map(({ seconds, label }) => (
-            <option key={seconds} value={seconds}>
-              {label}
-            </option>
-          ))}
-        </SelectField>
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Replace
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <SelectField label="The old one stays valid for" {...form.register('seconds')}>
+        {overlaps.map(({ seconds, label }) => (
+          <option key={seconds} value={seconds}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+    </FormDialog>
   );
 }

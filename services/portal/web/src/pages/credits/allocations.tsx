@@ -6,7 +6,7 @@ import { Controller } from 'react-hook-form';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { Empty, Failure, notify, Skeleton } from '../../ui/feedback.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import { SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
@@ -146,41 +146,33 @@ function AllocationDialog({ user, balance, onClose }: DialogProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title="Allocate credits"
       description={`${user.name} has used ${formatNumber(balance.used_this_month)} credits this month.`}
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Allocate"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="Credits a month"
-          type="number"
-          inputMode="numeric"
-          min={0}
-          error={form.errorOf('monthly_limit')}
-          {...form.register('monthly_limit', { required: 'Enter a number.' })}
-        />
-        <Controller
-          control={form.control}
-          name="rollover_enabled"
-          render={({ field }) => (
-            <SwitchField
-              label="Keep what is left"
-              hint="Unused credits are added to the next month."
-              checked={field.value}
-              onChange={field.onChange}
-            />
-          )}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Allocate
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField
+        label="Credits a month"
+        type="number"
+        inputMode="numeric"
+        min={0}
+        error={form.errorOf('monthly_limit')}
+        {...form.register('monthly_limit', { required: 'Enter a number.' })}
+      />
+      <Controller
+        control={form.control}
+        name="rollover_enabled"
+        render={({ field }) => (
+          <SwitchField
+            label="Keep what is left"
+            hint="Unused credits are added to the next month."
+            checked={field.value}
+            onChange={field.onChange}
+          />
+        )}
+      />
+    </FormDialog>
   );
 }

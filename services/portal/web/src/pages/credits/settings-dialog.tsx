@@ -4,8 +4,7 @@ import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { Button } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { notify } from '../../ui/feedback.tsx';
 import { changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
@@ -41,56 +40,47 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
   });
   const number = { inputMode: 'numeric', type: 'number', min: 0 } as const;
   return (
-    <Dialog title="Credit settings" busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="Monthly limit of new users"
-          hint="For users without an allocation of their own."
-          error={form.errorOf('default_monthly_limit')}
-          {...number}
-          {...form.register('default_monthly_limit', required)}
-        />
-        <TextField
-          label="Warn below this balance"
-          hint="Empty: a tenth of the last purchase."
-          error={form.errorOf('low_balance_threshold')}
-          {...number}
-          {...form.register('low_balance_threshold')}
-        />
-        <Controller
-          control={form.control}
-          name="auto_replenish"
-          render={({ field }) => (
-            <SwitchField
-              label="Replenish automatically"
-              hint="Adds credits when the balance falls below a level."
-              checked={field.value}
-              onChange={field.onChange}
-            />
-          )}
-        />
-        <div className="columns">
-          <TextField
-            label="Below this balance"
-            error={form.errorOf('replenish_threshold')}
-            {...number}
-            {...form.register('replenish_threshold', required)}
+    <FormDialog title="Credit settings" onClose={onClose} form={form} action="Save">
+      <TextField
+        label="Monthly limit of new users"
+        hint="For users without an allocation of their own."
+        error={form.errorOf('default_monthly_limit')}
+        {...number}
+        {...form.register('default_monthly_limit', required)}
+      />
+      <TextField
+        label="Warn below this balance"
+        hint="Empty: a tenth of the last purchase."
+        error={form.errorOf('low_balance_threshold')}
+        {...number}
+        {...form.register('low_balance_threshold')}
+      />
+      <Controller
+        control={form.control}
+        name="auto_replenish"
+        render={({ field }) => (
+          <SwitchField
+            label="Replenish automatically"
+            hint="Adds credits when the balance falls below a level."
+            checked={field.value}
+            onChange={field.onChange}
           />
-          <TextField
-            label="Add this many"
-            error={form.errorOf('replenish_amount')}
-            {...number}
-            {...form.register('replenish_amount', required)}
-          />
-        </div>
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        )}
+      />
+      <div className="columns">
+        <TextField
+          label="Below this balance"
+          error={form.errorOf('replenish_threshold')}
+          {...number}
+          {...form.register('replenish_threshold', required)}
+        />
+        <TextField
+          label="Add this many"
+          error={form.errorOf('replenish_amount')}
+          {...number}
+          {...form.register('replenish_amount', required)}
+        />
+      </div>
+    </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import type { UseFormReturn } from 'react-hook-form';
 import { messageOf } from '../../api/errors.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { Notice, notify } from '../../ui/feedback.tsx';
 import { Segmented } from '../../ui/filters.tsx';
 import { SelectField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
@@ -67,41 +67,35 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
     setTesting(false);
   });
   return (
-    <Dialog
+    <FormDialog
       title={connection ? 'Replace the database' : 'Connect a database'}
       description="Use an account that can only read what agents may see. The password is stored encrypted and never shown again."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action={connection ? 'Replace' : 'Connect'}
+      more={
+        <Button icon={PlugZap} busy={isTesting} onClick={() => void test()}>
+          Test
+        </Button>
+      }
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <WaySwitch way={way} onChange={setWay} />
-        {way === 'url' ? (
-          <TextField
-            label="Connection URL"
-            hint="postgres://user:password@db.example.com:5432/erp?sslmode=verify-full"
-            error={form.errorOf('url')}
-            className="input mono"
-            type="password"
-            autoComplete="off"
-            {...form.register('url', { required: 'Enter the URL.' })}
-          />
-        ) : (
-          <AddressFields form={form} />
-        )}
-        <AuthorityField form={form} />
-        {form.failure}
-        <TestOutcome tested={tested} />
-        <div className="dialog-foot">
-          <Button icon={PlugZap} busy={isTesting} onClick={() => void test()}>
-            Test
-          </Button>
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting && !isTesting}>
-            {connection ? 'Replace' : 'Connect'}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <WaySwitch way={way} onChange={setWay} />
+      {way === 'url' ? (
+        <TextField
+          label="Connection URL"
+          hint="postgres://user:password@db.example.com:5432/erp?sslmode=verify-full"
+          error={form.errorOf('url')}
+          className="input mono"
+          type="password"
+          autoComplete="off"
+          {...form.register('url', { required: 'Enter the URL.' })}
+        />
+      ) : (
+        <AddressFields form={form} />
+      )}
+      <AuthorityField form={form} />
+      <TestOutcome tested={tested} />
+    </FormDialog>
   );
 }
 

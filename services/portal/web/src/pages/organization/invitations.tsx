@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { portal } from '../../api/client.ts';
-import { ActionButton, Button } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { ActionButton } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime } from '../../ui/format.tsx';
@@ -71,32 +71,24 @@ export function InviteDialog({ onClose, onInvited }: InviteProps) {
     onInvited(data.link, values.email);
   });
   return (
-    <Dialog
+    <FormDialog
       title="Invite a user"
       description="You get a link to pass on. The user sets a password with it."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Create the link"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="E-mail"
-          type="email"
-          error={form.errorOf('email')}
-          {...form.register('email', { required: 'Enter an e-mail address.' })}
-        />
-        <TextField label="Name" optional error={form.errorOf('name')} {...form.register('name')} />
-        <SelectField label="Role" error={form.errorOf('role')} {...form.register('role')}>
-          <option value="member">Member: chats with agents</option>
-          <option value="admin">Administrator: manages everything</option>
-        </SelectField>
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Create the link
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField
+        label="E-mail"
+        type="email"
+        error={form.errorOf('email')}
+        {...form.register('email', { required: 'Enter an e-mail address.' })}
+      />
+      <TextField label="Name" optional error={form.errorOf('name')} {...form.register('name')} />
+      <SelectField label="Role" error={form.errorOf('role')} {...form.register('role')}>
+        <option value="member">Member: chats with agents</option>
+        <option value="admin">Administrator: manages everything</option>
+      </SelectField>
+    </FormDialog>
   );
 }

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, bodyOf, portal } from '../../api/client.ts';
 import { sessionKey, useSession } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime, Time } from '../../ui/format.tsx';
@@ -191,23 +191,14 @@ function EditUser({ user, onClose, onChanged }: DialogProps) {
     onClose();
   });
   return (
-    <Dialog title="Edit the user" busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField label="Name" error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
-        <TextField label="E-mail" type="email" error={form.errorOf('email')} {...form.register('email')} />
-        <SelectField label="Role" hint="A change of role applies at once." error={form.errorOf('role')} {...form.register('role')}>
-          <option value="member">Member: chats with agents</option>
-          <option value="admin">Administrator: manages everything</option>
-        </SelectField>
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Edit the user" onClose={onClose} form={form} action="Save">
+      <TextField label="Name" error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+      <TextField label="E-mail" type="email" error={form.errorOf('email')} {...form.register('email')} />
+      <SelectField label="Role" hint="A change of role applies at once." error={form.errorOf('role')} {...form.register('role')}>
+        <option value="member">Member: chats with agents</option>
+        <option value="admin">Administrator: manages everything</option>
+      </SelectField>
+    </FormDialog>
   );
 }
 

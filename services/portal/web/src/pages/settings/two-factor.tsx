@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { portal } from '../../api/client.ts';
 import { sessionKey, useSession } from '../../api/session.ts';
 import { Button, CopyButton } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormDialog } from '../../ui/dialog.tsx';
 import { Badge, notify } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -72,36 +72,28 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
     onDone(data.recovery_codes);
   });
   return (
-    <Dialog
+    <FormDialog
       title="Set up two-factor sign-in"
       description="Scan the picture with an authenticator app, and enter the code that the app shows."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Switch on"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <div className="qr">
-          <QRCodeSVG value={enrolment.uri} size={168} marginSize={2} title="Picture for an authenticator app" />
-        </div>
-        <div className="row">
-          <input className="input mono" readOnly value={enrolment.secret} aria-label="Secret, to be typed instead" />
-          <CopyButton text={enrolment.secret} />
-        </div>
-        <TextField
-          label="Code"
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          error={form.errorOf('code')}
-          {...form.register('code', { required: 'Enter the six digits.' })}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Switch on
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <div className="qr">
+        <QRCodeSVG value={enrolment.uri} size={168} marginSize={2} title="Picture for an authenticator app" />
+      </div>
+      <div className="row">
+        <input className="input mono" readOnly value={enrolment.secret} aria-label="Secret, to be typed instead" />
+        <CopyButton text={enrolment.secret} />
+      </div>
+      <TextField
+        label="Code"
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        error={form.errorOf('code')}
+        {...form.register('code', { required: 'Enter the six digits.' })}
+      />
+    </FormDialog>
   );
 }
 
@@ -154,23 +146,14 @@ interface PasswordDialogProps {
 function PasswordDialog({ title, action, isDanger, onSend, onClose }: PasswordDialogProps) {
   const form = useApiForm({ password: '' }, onSend);
   return (
-    <Dialog title={title} busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="Your password"
-          type="password"
-          autoComplete="current-password"
-          error={form.errorOf('password')}
-          {...form.register('password', { required: 'Enter your password.' })}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant={isDanger ? 'danger' : 'primary'} busy={form.formState.isSubmitting}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} onClose={onClose} form={form} action={action} danger={isDanger}>
+      <TextField
+        label="Your password"
+        type="password"
+        autoComplete="current-password"
+        error={form.errorOf('password')}
+        {...form.register('password', { required: 'Enter your password.' })}
+      />
+    </FormDialog>
   );
 }

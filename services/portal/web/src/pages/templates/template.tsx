@@ -9,7 +9,7 @@ import { readAgentsAgain } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog } from '../../ui/dialog.tsx';
 import { Badge, Loading, notify } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDay } from '../../ui/format.tsx';
@@ -155,28 +155,21 @@ function Activate({ template, onClose }: DialogProps) {
     (param) => param.replace('_override', ''),
   );
   return (
-    <Dialog
+    <FormDialog
       title={`Activate ${template.name}`}
       description="An agent is made from the template, and can be used at once. If the template was active before, its agent is activated again with this name and model."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Activate"
+      icon={Bot}
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField label="Name of the agent" maxLength={100} error={form.errorOf('name')} {...form.register('name')} />
-        <SelectField label="Model" hint={`The template uses ${template.model}.`} error={form.errorOf('model')} {...form.register('model')}>
-          {tiers.map((tier) => (
-            <option key={tier}>{tier}</option>
-          ))}
-        </SelectField>
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" icon={Bot} busy={form.formState.isSubmitting}>
-            Activate
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField label="Name of the agent" maxLength={100} error={form.errorOf('name')} {...form.register('name')} />
+      <SelectField label="Model" hint={`The template uses ${template.model}.`} error={form.errorOf('model')} {...form.register('model')}>
+        {tiers.map((tier) => (
+          <option key={tier}>{tier}</option>
+        ))}
+      </SelectField>
+    </FormDialog>
   );
 }
 
@@ -199,24 +192,16 @@ function Duplicate({ template, onClose }: DialogProps) {
     await openAgent(data.id);
   });
   return (
-    <Dialog
+    <FormDialog
       title={`Duplicate ${template.name}`}
       description="The copy is a draft of your own: you can change everything, and later versions of the template do not reach it."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Duplicate"
     >
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
-        <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Duplicate
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+      <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
+    </FormDialog>
   );
 }
 

@@ -3,8 +3,7 @@ import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { Button } from '../../ui/button.tsx';
-import { CancelButton, Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { CheckField, changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
 type EventType = Webhook['events'][number];
@@ -49,45 +48,42 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
     return onSaved();
   });
   return (
-    <Dialog title={webhook ? 'Edit the webhook' : 'Add a webhook'} wide busy={form.formState.isSubmitting} onClose={onClose}>
-      <form className="stack" onSubmit={form.submit} noValidate>
-        <TextField
-          label="Address"
-          type="url"
-          placeholder="https://hooks.example.com/agent-service"
-          error={form.errorOf('url')}
-          {...form.register('url', { required: 'Enter an HTTPS address.' })}
-        />
-        <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
+    <FormDialog
+      title={webhook ? 'Edit the webhook' : 'Add a webhook'}
+      wide
+      onClose={onClose}
+      form={form}
+      action={webhook ? 'Save' : 'Add the webhook'}
+    >
+      <TextField
+        label="Address"
+        type="url"
+        placeholder="https://hooks.example.com/agent-service"
+        error={form.errorOf('url')}
+        {...form.register('url', { required: 'Enter an HTTPS address.' })}
+      />
+      <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
+      <Controller
+        control={form.control}
+        name="events"
+        rules={{ validate: (value) => value.length > 0 || 'Choose at least one event.' }}
+        render={({ field }) => <EventsField value={field.value} onChange={field.onChange} error={form.errorOf('events')} />}
+      />
+      {webhook && (
         <Controller
           control={form.control}
-          name="events"
-          rules={{ validate: (value) => value.length > 0 || 'Choose at least one event.' }}
-          render={({ field }) => <EventsField value={field.value} onChange={field.onChange} error={form.errorOf('events')} />}
+          name="active"
+          render={({ field }) => (
+            <SwitchField
+              label="Active"
+              hint="Switched on again, a failing or disabled webhook is healthy."
+              checked={field.value}
+              onChange={field.onChange}
+            />
+          )}
         />
-        {webhook && (
-          <Controller
-            control={form.control}
-            name="active"
-            render={({ field }) => (
-              <SwitchField
-                label="Active"
-                hint="Switched on again, a failing or disabled webhook is healthy."
-                checked={field.value}
-                onChange={field.onChange}
-              />
-            )}
-          />
-        )}
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            {webhook ? 'Save' : 'Add the webhook'}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }
 

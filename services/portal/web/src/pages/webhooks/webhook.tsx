@@ -8,7 +8,7 @@ import { ApiError, isLost } from '../../api/errors.ts';
 import { readAll } from '../../api/pages.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ActionButton, Button } from '../../ui/button.tsx';
-import { CancelButton, ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
 import { TextField, useApiForm } from '../../ui/form.tsx';
 import { capitalize, formatDateTime, formatNumber, plural, Time } from '../../ui/format.tsx';
@@ -175,31 +175,23 @@ function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
     onReplaced(data.secret);
   });
   return (
-    <Dialog
+    <FormDialog
       title="Replace the signing secret?"
       description="For 24 hours webhook-signature has a signature of each secret. X-Service-Signature is made with the new one at once: a server that verifies only this header has to know it before."
-      busy={form.formState.isSubmitting}
       onClose={onClose}
+      form={form}
+      action="Replace the secret"
     >
-      <form className="stack" onSubmit={form.submit}>
-        <TextField
-          label="New secret"
-          hint="16 to 255 characters. Empty: one is generated."
-          optional
-          maxLength={255}
-          className="input mono"
-          error={form.errorOf('secret')}
-          {...form.register('secret')}
-        />
-        {form.failure}
-        <div className="dialog-foot">
-          <CancelButton />
-          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
-            Replace the secret
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      <TextField
+        label="New secret"
+        hint="16 to 255 characters. Empty: one is generated."
+        optional
+        maxLength={255}
+        className="input mono"
+        error={form.errorOf('secret')}
+        {...form.register('secret')}
+      />
+    </FormDialog>
   );
 }
 
