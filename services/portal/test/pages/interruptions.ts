@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
 import { isReadOfOneWebhook, type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
 
@@ -248,6 +248,44 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await rewrite(page, change, source);
       await page.goto(paths['agent-edit'] ?? '');
       await page.getByRole('alert').getByText('The database does not answer.').waitFor({ timeout: 20_000 });
+    });
+
+    test('says how a database answers only while the form has the address that was tested', async () => {
+      const tests = /\/data-source\/test$/;
+      const outcome = { server_version: '18.0', tables: 1, duration_ms: 1, role_gate: { active: true, reason: '' } };
+      const dialog = page.getByRole('dialog');
+      const field = (label: string) => dialog.getByLabel(label, { exact: true });
+      const notice = dialog.getByText('the account can read 1 table');
+      await visit.open(paths['data-source'] ?? '');
+      await page.getByRole('button', { name: 'Replace' }).click();
+      for (const [label, value] of Object.entries({ Host: 'db.example.com', Database: 'erp', User: 'reader' }))
+        await field(label).fill(value);
+      const runTest = async (whileItIsTested?: () => Promise<void>) => {
+        const { promise: isAllowed, resolve: answer } = Promise.withResolvers<void>();
+        const reply = async (route: Route) => {
+          await isAllowed;
+          await route.fulfill({ json: { data: outcome } });
+        };
+        await page.route(tests, reply, { times: 1 });
+        const isAsked = page.waitForRequest(tests);
+        await dialog.getByRole('button', { name: 'Test' }).click();
+        await isAsked;
+        await whileItIsTested?.();
+        answer();
+        await settle(page);
+      };
+      await runTest(async () => {
+        expect(await dialog.locator('[aria-busy]').allInnerTexts()).toEqual(['Test']);
+      });
+      expect(await notice.count()).toBe(1);
+      await field('Host').fill('other.example.com');
+      expect(await notice.count()).toBe(0);
+      await runTest(() => field('Password').fill('a new password'));
+      expect(await notice.count()).toBe(0);
+      await runTest();
+      expect(await notice.count()).toBe(1);
+      await dialog.getByRole('button', { name: 'Connection URL' }).click();
+      expect(await notice.count()).toBe(0);
     });
 
     test('of usage whose cursor has ended shows the first page', async () => {

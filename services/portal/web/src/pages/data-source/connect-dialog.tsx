@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { PlugZap } from 'lucide-react';
 import { useState } from 'react';
 import type { UseFormReturn } from 'react-hook-form';
@@ -10,7 +10,15 @@ import { Notice, notify } from '../../ui/feedback.tsx';
 import { Segmented } from '../../ui/filters.tsx';
 import { SelectField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { plural } from '../../ui/format.tsx';
-import { type Connection, connect, sslmodeOf, type TestedConnection, testConnection, urlOf } from './connection-data.ts';
+import {
+  type Connection,
+  type ConnectionInput,
+  connect,
+  sslmodeOf,
+  type TestedConnection,
+  testConnection,
+  urlOf,
+} from './connection-data.ts';
 
 const ways = [
   { id: 'fields', label: 'Fields' },
@@ -31,9 +39,8 @@ const valuesOf = (connection: Connection | null | undefined) => ({
 });
 
 type Values = ReturnType<typeof valuesOf>;
-type Tested = { result?: TestedConnection; failure?: string };
 
-const inputOf = (way: Way, values: Values) => ({
+const inputOf = (way: Way, values: Values): ConnectionInput => ({
   url: way === 'url' ? values.url.trim() : urlOf(values),
   ca_certificate: values.ca_certificate,
 });
@@ -43,12 +50,11 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
   const environment = useEnvironment();
   const client = useQueryClient();
   const [way, setWay] = useState<Way>('fields');
-  const [tested, setTested] = useState<Tested>();
-  const [isTesting, setTesting] = useState(false);
+  const test = useMutation({ mutationFn: (input: ConnectionInput) => testConnection(environment, input) });
   const form = useApiForm<Values>(
     valuesOf(connection),
     async (values) => {
-      setTested(undefined);
+      test.reset();
       await connect(environment, inputOf(way, values));
       await client.invalidateQueries({ queryKey: [environment, 'data-source'] });
       notify('The database is connected.');
@@ -56,16 +62,8 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
     },
     (param) => (param === 'url' && way === 'fields' ? '' : param),
   );
-  const test = form.handleSubmit(async (values) => {
-    setTesting(true);
-    setTested(
-      await testConnection(environment, inputOf(way, values)).then(
-        (result) => ({ result }),
-        (cause: unknown) => ({ failure: messageOf(cause) }),
-      ),
-    );
-    setTesting(false);
-  });
+  const input = inputOf(way, form.watch());
+  const isTested = test.variables?.url === input.url && test.variables.ca_certificate === input.ca_certificate;
   return (
     <FormDialog
       title={connection ? 'Replace the database' : 'Connect a database'}
@@ -74,7 +72,7 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
       form={form}
       action={connection ? 'Replace' : 'Connect'}
       more={
-        <Button icon={PlugZap} busy={isTesting} onClick={() => void test()}>
+        <Button icon={PlugZap} busy={test.isPending} onClick={form.handleSubmit((values) => test.mutate(inputOf(way, values)))}>
           Test
         </Button>
       }
@@ -94,7 +92,7 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
         <AddressFields form={form} />
       )}
       <AuthorityField form={form} />
-      <TestOutcome tested={tested} />
+      {isTested && <TestOutcome {...test} />}
     </FormDialog>
   );
 }
@@ -153,10 +151,15 @@ function AuthorityField({ form }: { form: AddressForm }) {
   );
 }
 
-export function TestOutcome({ tested }: { tested: Tested | undefined }) {
-  if (tested?.failure) return <Notice tone="danger">{tested.failure}</Notice>;
-  if (!tested?.result) return null;
-  const { server_version: version, tables, duration_ms: ms } = tested.result;
+interface OutcomeProps {
+  data: TestedConnection | undefined;
+  error: Error | null;
+}
+
+export function TestOutcome({ data, error }: OutcomeProps) {
+  if (error) return <Notice tone="danger">{messageOf(error)}</Notice>;
+  if (!data) return null;
+  const { server_version: version, tables, duration_ms: ms } = data;
   return (
     <div role="status">
       <Notice tone="success">

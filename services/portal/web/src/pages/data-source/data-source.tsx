@@ -2,7 +2,6 @@ import type { DataSourceTable } from '@agent-service/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Database, Plug, PlugZap, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { messageOf } from '../../api/errors.ts';
 import { dataSourceQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
@@ -99,7 +98,7 @@ const encryptions: Record<string, string> = {
 
 function ConnectionCard({ connection }: { connection: Connection | null | undefined }) {
   const environment = useEnvironment();
-  const { mutate: test, data: result, error, isPending } = useMutation({ mutationFn: () => testConnection(environment) });
+  const test = useMutation({ mutationFn: () => testConnection(environment) });
   const isKnown = connection?.connected_by === 'user';
   const facts: [string, ReactNode][] = isKnown
     ? [
@@ -120,7 +119,7 @@ function ConnectionCard({ connection }: { connection: Connection | null | undefi
     <div className="card stack">
       <div className="row spread">
         <h2>Connection</h2>
-        <Button icon={PlugZap} busy={isPending} onClick={() => test()}>
+        <Button icon={PlugZap} busy={test.isPending} onClick={() => test.mutate()}>
           Test the connection
         </Button>
       </div>
@@ -131,7 +130,7 @@ function ConnectionCard({ connection }: { connection: Connection | null | undefi
           </Fact>
         ))}
       </dl>
-      {!isPending && <TestOutcome tested={error ? { failure: messageOf(error) } : result && { result }} />}
+      <TestOutcome {...test} />
     </div>
   );
 }
