@@ -288,6 +288,26 @@ export const testInterruptions = (started: () => PagesWorld) =>
       expect(await notice.count()).toBe(0);
     });
 
+    test('of users shows a link that sets a password in the dialog that has asked for it, and makes one', async () => {
+      const { promise: isClosed, resolve: allow } = Promise.withResolvers<void>();
+      let links = 0;
+      await page.route(/\/users\/[^/]+\/reset-link$/, async (route) => {
+        links += 1;
+        await isClosed;
+        await route.fulfill({ json: { data: { link: 'https://portal.example.com/password-reset', expires_at: later } } });
+      });
+      await visit.open(paths['users'] ?? '');
+      await page.getByRole('button', { name: 'Actions of Grace Hopper' }).first().click();
+      await page.getByRole('menuitem', { name: 'Link to set a password' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Create the link' }).dblclick({ timeout: 20_000 });
+      await page.keyboard.press('Escape');
+      await page.mouse.click(2, 2);
+      allow();
+      expect(await dialog.getByRole('textbox', { name: 'Link' }).inputValue()).toBe('https://portal.example.com/password-reset');
+      expect(links).toBe(1);
+    });
+
     test('of usage whose cursor has ended shows the first page', async () => {
       await visit.open('/live/credits?group=user&cursor=of-the-day-before');
       await page.getByRole('table', { name: 'Usage by user' }).waitFor({ timeout: 20_000 });

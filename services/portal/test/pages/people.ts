@@ -147,6 +147,7 @@ export const testPeople = (started: () => PagesWorld) =>
       await administrator.open('/live/users');
       await administrator.page.getByRole('button', { name: 'Actions of Lin' }).click();
       await administrator.page.getByRole('menuitem', { name: /password/i }).click();
+      await administrator.page.getByRole('dialog').getByRole('button', { name: 'Create the link' }).click();
       const { pathname, search } = await createdLink();
       const reset = await world.visit({ signedIn: false });
       await reset.open(pathname + search);

@@ -16,7 +16,7 @@ interface DialogProps {
   /** For a dialog whose content is shown once: Escape and a click outside do not close it, and a question comes before its page is left. */
   closesByButton?: boolean;
   wide?: boolean;
-  children: ReactNode;
+  children?: ReactNode;
 }
 
 let lastFocused: HTMLElement | undefined;

@@ -20,7 +20,10 @@ const environment = 'live';
 /** Parts of the keys of what a change of a user may change. The session has the name and the role of the own user. */
 const changing = ['users', 'invitations', ...sessionKey];
 
-type Acting = { kind: 'edit' | 'deactivate'; user: User } | { kind: 'invite' } | { kind: 'link'; link: string; description: string };
+type Acting =
+  | { kind: 'edit' | 'makeLink' | 'deactivate'; user: User }
+  | { kind: 'invite' }
+  | { kind: 'link'; link: string; description: string };
 
 export function UsersPage() {
   const client = useQueryClient();
@@ -70,6 +73,9 @@ export function UsersPage() {
             void changed();
           }}
         />
+      )}
+      {acting?.kind === 'makeLink' && (
+        <MakeLink user={acting.user} onClose={close} onMade={(link, description) => setActing({ kind: 'link', link, description })} />
       )}
       {acting?.kind === 'link' && (
         <SecretDialog
@@ -144,16 +150,6 @@ interface MenuProps {
 function UserMenu({ user, onAct, onChanged }: MenuProps) {
   const { user: self } = useSession();
   const isActive = user.status === 'active';
-  const makeLink = () =>
-    void portal<{ data: { link: string; expires_at: string } }>('POST', `/users/${encodeURIComponent(user.id)}/reset-link`)
-      .then(({ data }) =>
-        onAct({
-          kind: 'link',
-          link: data.link,
-          description: `With this link ${user.name} sets a new password, once and until ${formatDateTime(data.expires_at)}. It is not shown again.`,
-        }),
-      )
-      .catch(notifyFailure);
   const reactivate = () =>
     void bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params: { path: { user_id: user.id } }, body: { status: 'active' } }))
       .then(() => notify(`${user.name} is active again.`))
@@ -165,7 +161,12 @@ function UserMenu({ user, onAct, onChanged }: MenuProps) {
       label={`Actions of ${user.name}`}
       items={[
         { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', user }) },
-        { label: 'Link to set a password', icon: Link2, onSelect: makeLink, disabled: !isActive || isSelf || user.email === '' },
+        {
+          label: 'Link to set a password',
+          icon: Link2,
+          disabled: !isActive || isSelf || user.email === '',
+          onSelect: () => onAct({ kind: 'makeLink', user }),
+        },
         'line',
         isActive
           ? { label: 'Deactivate', icon: UserX, danger: true, disabled: isSelf, onSelect: () => onAct({ kind: 'deactivate', user }) }
@@ -199,6 +200,30 @@ function EditUser({ user, onClose, onChanged }: DialogProps) {
         <option value="admin">Administrator: manages everything</option>
       </SelectField>
     </FormDialog>
+  );
+}
+
+interface LinkProps {
+  user: User;
+  onClose: () => void;
+  onMade: (link: string, description: string) => void;
+}
+
+function MakeLink({ user, onClose, onMade }: LinkProps) {
+  const form = useApiForm({}, async () => {
+    const path = `/users/${encodeURIComponent(user.id)}/reset-link`;
+    const { data } = await portal<{ data: { link: string; expires_at: string } }>('POST', path);
+    const until = formatDateTime(data.expires_at);
+    onMade(data.link, `With this link ${user.name} sets a new password, once and until ${until}. It is not shown again.`);
+  });
+  return (
+    <FormDialog
+      title="Link to set a password"
+      description={`You get a link to pass on. ${user.name} sets a new password with it.`}
+      onClose={onClose}
+      form={form}
+      action="Create the link"
+    />
   );
 }
 
