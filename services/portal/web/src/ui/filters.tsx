@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
-import { DateInput } from './form.tsx';
+import { DateInput, ErrorText } from './form.tsx';
 
 /** A choice that is kept in the URL. Another choice begins at the first page of its list. */
 export function useSearchFilter(name: string): [value: string, choose: (value: string) => void] {
@@ -92,11 +92,7 @@ export function DateRange({ range: { from, to }, fault, children }: RangeProps) 
         <DateInput label="To" value={to ?? ''} min={from} faultId={faultId} onChange={set('to')} />
         {children}
       </div>
-      {fault && (
-        <p className="error-text" id={faultId} role="alert">
-          {fault}
-        </p>
-      )}
+      <ErrorText id={faultId}>{fault}</ErrorText>
     </div>
   );
 }

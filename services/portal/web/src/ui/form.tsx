@@ -1,5 +1,5 @@
 import * as RadixSwitch from '@radix-ui/react-switch';
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ComponentProps, type ReactNode, type Ref, useEffect, useId, useRef, useState } from 'react';
 import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
 import { randomKey } from '../api/client.ts';
 import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
@@ -25,17 +25,23 @@ function Field({ label, hint, error, optional, children }: FieldProps) {
         {label} {optional && <span className="muted small">(optional)</span>}
       </label>
       {children({ id, ...(described && { 'aria-describedby': described }), ...(error && { 'aria-invalid': true as const }) })}
-      {error && (
-        <p className="error-text" id={`${id}-error`} role="alert">
-          {error}
-        </p>
-      )}
+      <ErrorText id={`${id}-error`}>{error}</ErrorText>
       {hint && (
         <p className="hint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
     </div>
+  );
+}
+
+/** Why a control is refused; nothing where it is not. */
+export function ErrorText({ id, children }: { id?: string; children: string | undefined }) {
+  if (!children) return null;
+  return (
+    <p className="error-text" id={id} role="alert">
+      {children}
+    </p>
   );
 }
 
@@ -149,20 +155,57 @@ export function SwitchField({ label, hint, checked, onChange }: SwitchProps) {
 }
 
 export function CheckField({ label, hint, ...rest }: { label: ReactNode; hint?: ReactNode } & ComponentProps<'input'>) {
-  const id = useId();
   return (
     <label className="check">
-      <input type="checkbox" aria-describedby={hint ? id : undefined} {...rest} />
+      <input type="checkbox" {...rest} />
       <span className="wrap">
         {label}
-        {hint && (
-          <span className="hint" id={id}>
-            {' '}
-            {hint}
-          </span>
-        )}
+        {hint && <span className="hint"> {hint}</span>}
       </span>
     </label>
+  );
+}
+
+interface CheckGroupProps<Name extends string> {
+  label: string;
+  /** The names to choose from, in their order. */
+  names: readonly Name[];
+  hints: Readonly<Record<Name, string>>;
+  value: readonly Name[];
+  onChange: (names: Name[]) => void;
+  error: string | undefined;
+  /** Takes the focus when the choice is refused. */
+  ref: Ref<HTMLInputElement>;
+  /** Stands beside the label. */
+  more?: ReactNode;
+}
+
+/** Check boxes, each with a technical name and what it means. */
+export function CheckGroup<Name extends string>({ label, names, hints, value, onChange, error, ref, more }: CheckGroupProps<Name>) {
+  const id = useId();
+  const toggle = (name: Name, isOn: boolean) => onChange(names.filter((one) => (one === name ? isOn : value.includes(one))));
+  return (
+    <fieldset className="field" aria-labelledby={`${id}-label`} aria-describedby={error && `${id}-error`}>
+      <div className="row spread">
+        <span className="label" id={`${id}-label`}>
+          {label}
+        </span>
+        {more}
+      </div>
+      <div className="scopes">
+        {names.map((name, index) => (
+          <CheckField
+            key={name}
+            ref={index === 0 ? ref : undefined}
+            checked={value.includes(name)}
+            onChange={({ target }) => toggle(name, target.checked)}
+            label={<span className="mono small">{name}</span>}
+            hint={hints[name]}
+          />
+        ))}
+      </div>
+      <ErrorText id={`${id}-error`}>{error}</ErrorText>
+    </fieldset>
   );
 }
 

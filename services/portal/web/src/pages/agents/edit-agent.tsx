@@ -10,7 +10,7 @@ import { takeUnsent, watchUnsent } from '../../api/unsent.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, notify } from '../../ui/feedback.tsx';
-import { changesOf, SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, ErrorText, SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { useQuestionBeforeLeaving } from '../../ui/leaving.ts';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { tiers } from './agent-parts.tsx';
@@ -217,11 +217,7 @@ function Data({ form: { control, errorOf } }: { form: Form }) {
     <Section title="Data" description="The agent can read these tables and columns and nothing else.">
       <div className="stack">
         <Controller control={control} name="tables" render={({ field }) => <ScopePicker value={field.value} onChange={field.onChange} />} />
-        {errorOf('tables') && (
-          <p className="error-text" role="alert">
-            {errorOf('tables')}
-          </p>
-        )}
+        <ErrorText>{errorOf('tables')}</ErrorText>
         <Controller
           control={control}
           name="read_only"
@@ -318,11 +314,7 @@ function Prompts({ value, onChange, error }: PromptsProps) {
           </li>
         ))}
       </ul>
-      {error && (
-        <p className="error-text" role="alert">
-          {error}
-        </p>
-      )}
+      <ErrorText>{error}</ErrorText>
       {value.length < maxPrompts && (
         <div>
           <Button icon={Plus} onClick={add}>

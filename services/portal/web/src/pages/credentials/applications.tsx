@@ -16,7 +16,7 @@ import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { CredentialStatus, statusOptions } from './keys.tsx';
 import { RotateDialog } from './rotate.tsx';
-import { allScopes, type Scope, ScopesField, summarizeScopes } from './scopes.tsx';
+import { allScopes, type Scope, ScopesField, scopeRules, summarizeScopes } from './scopes.tsx';
 
 type Secret = { kind: 'secret'; title: string; id: string; secret: string };
 type Acting = { kind: 'edit' | 'rotate' | 'revoke'; application: OAuthApplication } | { kind: 'create' } | Secret;
@@ -244,8 +244,8 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
       <Controller
         control={form.control}
         name="scopes"
-        rules={{ validate: (value) => value.length > 0 || 'Choose at least one scope.' }}
-        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+        rules={scopeRules}
+        render={({ field }) => <ScopesField {...field} error={form.errorOf('scopes')} />}
       />
     </FormDialog>
   );

@@ -15,7 +15,7 @@ import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { RotateDialog } from './rotate.tsx';
-import { allScopes, type Scope, ScopesField, summarizeScopes } from './scopes.tsx';
+import { allScopes, type Scope, ScopesField, scopeRules, summarizeScopes } from './scopes.tsx';
 
 type Acting = { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'create' } | { kind: 'secret'; secret: string; title: string };
 
@@ -236,8 +236,8 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
       <Controller
         control={form.control}
         name="scopes"
-        rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
-        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+        rules={scopeRules}
+        render={({ field }) => <ScopesField {...field} error={form.errorOf('scopes')} />}
       />
       <CheckField label="Administrator key" hint="may also manage keys and OAuth applications." {...form.register('admin')} />
     </FormDialog>
@@ -273,8 +273,8 @@ function EditKey({ apiKey, onClose, onChanged }: EditProps) {
       <Controller
         control={form.control}
         name="scopes"
-        rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
-        render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+        rules={scopeRules}
+        render={({ field }) => <ScopesField {...field} error={form.errorOf('scopes')} />}
       />
     </FormDialog>
   );

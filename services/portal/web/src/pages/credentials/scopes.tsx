@@ -1,5 +1,6 @@
+import type { ComponentProps } from 'react';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { CheckField } from '../../ui/form.tsx';
+import { CheckGroup } from '../../ui/form.tsx';
 
 /** The scopes of the API, and what each allows. */
 const meanings = {
@@ -23,41 +24,29 @@ export const allScopes = Object.keys(meanings) as Scope[];
 /** Users belong to the organization: no credential of the test environment may change them. */
 const testScopes = allScopes.filter((scope) => scope !== 'users:write');
 
-interface ScopesProps {
-  value: readonly Scope[];
-  onChange: (scopes: Scope[]) => void;
-  error?: string | undefined;
-}
+/** The rules of a field of scopes. */
+export const scopeRules = { validate: (scopes: readonly Scope[]) => scopes.length > 0 || 'Choose at least one scope.' };
 
-export function ScopesField({ value, onChange, error }: ScopesProps) {
+type ScopesProps = Pick<ComponentProps<typeof CheckGroup<Scope>>, 'value' | 'onChange' | 'error' | 'ref'>;
+
+export function ScopesField({ value, onChange, error, ref }: ScopesProps) {
   const offered = useEnvironment() === 'live' ? allScopes : testScopes;
   const isAll = offered.every((scope) => value.includes(scope));
-  const toggle = (scope: Scope, isOn: boolean) => onChange(offered.filter((one) => (one === scope ? isOn : value.includes(one))));
   return (
-    <fieldset className="field">
-      <div className="row spread">
-        <legend>Scopes</legend>
+    <CheckGroup
+      label="Scopes"
+      names={offered}
+      hints={meanings}
+      value={value}
+      onChange={onChange}
+      error={error}
+      ref={ref}
+      more={
         <button type="button" className="link small" onClick={() => onChange(isAll ? [] : offered)}>
           {isAll ? 'Choose none' : 'Choose all'}
         </button>
-      </div>
-      <div className="scopes">
-        {offered.map((scope) => (
-          <CheckField
-            key={scope}
-            checked={value.includes(scope)}
-            onChange={(event) => toggle(scope, event.target.checked)}
-            label={<span className="mono small">{scope}</span>}
-            hint={meanings[scope]}
-          />
-        ))}
-      </div>
-      {error && (
-        <p className="error-text" role="alert">
-          {error}
-        </p>
-      )}
-    </fieldset>
+      }
+    />
   );
 }
 

@@ -4,7 +4,7 @@ import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { CheckField, changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CheckGroup, changesOf, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
 
 type EventType = Webhook['events'][number];
 
@@ -67,7 +67,7 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
         control={form.control}
         name="events"
         rules={{ validate: (value) => value.length > 0 || 'Choose at least one event.' }}
-        render={({ field }) => <EventsField value={field.value} onChange={field.onChange} error={form.errorOf('events')} />}
+        render={({ field }) => <CheckGroup label="Events" names={eventTypes} hints={events} {...field} error={form.errorOf('events')} />}
       />
       {webhook && (
         <Controller
@@ -84,35 +84,5 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
         />
       )}
     </FormDialog>
-  );
-}
-
-interface EventsProps {
-  value: EventType[];
-  onChange: (events: EventType[]) => void;
-  error: string | undefined;
-}
-
-function EventsField({ value, onChange, error }: EventsProps) {
-  return (
-    <fieldset className="field">
-      <legend>Events</legend>
-      <div className="scopes">
-        {eventTypes.map((type) => (
-          <CheckField
-            key={type}
-            checked={value.includes(type)}
-            onChange={({ target }) => onChange(eventTypes.filter((one) => (one === type ? target.checked : value.includes(one))))}
-            label={<span className="mono small">{type}</span>}
-            hint={events[type]}
-          />
-        ))}
-      </div>
-      {error && (
-        <p className="error-text" role="alert">
-          {error}
-        </p>
-      )}
-    </fieldset>
   );
 }
