@@ -2,12 +2,11 @@ import type { Agent } from '@agent-service/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { MessageSquare, Pencil, Play } from 'lucide-react';
-import { useState } from 'react';
 import { isLost } from '../../api/errors.ts';
 import { agentQuery } from '../../api/lists.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ActionButton, ButtonLink } from '../../ui/button.tsx';
 import { Loading } from '../../ui/feedback.tsx';
 import { Tabs } from '../../ui/filters.tsx';
 import { Time } from '../../ui/format.tsx';
@@ -60,12 +59,7 @@ function Actions({ agent, isAdmin }: { agent: Agent; isAdmin: boolean }) {
   const environment = useEnvironment();
   const navigate = useNavigate();
   const setStatus = useSetStatus();
-  const [isBusy, setBusy] = useState(false);
   const params = { environment, agentId: agent.id };
-  const activate = () => {
-    setBusy(true);
-    void setStatus(agent, 'active').finally(() => setBusy(false));
-  };
   return (
     <>
       {isAdmin && (
@@ -79,9 +73,9 @@ function Actions({ agent, isAdmin }: { agent: Agent; isAdmin: boolean }) {
         </ButtonLink>
       ) : (
         isAdmin && (
-          <Button variant="primary" icon={Play} busy={isBusy} onClick={activate}>
+          <ActionButton variant="primary" icon={Play} onClick={() => setStatus(agent, 'active')}>
             Make active
-          </Button>
+          </ActionButton>
         )
       )}
       {isAdmin && <AgentMenu agent={agent} onDeleted={() => void navigate({ to: '/$environment/agents', params: { environment } })} />}
