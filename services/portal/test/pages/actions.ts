@@ -85,7 +85,8 @@ export const testActions = (started: () => PagesWorld) =>
       }>();
       await visit.open('/live/keys');
       await page.getByRole('button', { name: 'Actions of To rotate' }).click();
-      await page.getByRole('menuitem', { name: 'Rotate' }).click();
+      await page.getByRole('menuitem', { name: 'Replace' }).click();
+      await page.getByRole('dialog', { name: 'Replace the key?' }).waitFor();
       await page.getByLabel('The old one stays valid for').selectOption('0');
       await page.getByRole('button', { name: 'Replace', exact: true }).click();
       const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue();

@@ -194,7 +194,7 @@ export const testEveryPage = (started: () => PagesWorld) =>
         const findings: string[] = [];
         const menus: [string, RegExp, string[]][] = [
           ['/live/agents', /^Actions of/, ['Delete']],
-          ['/live/keys', /^Actions of Reporting/, ['Edit', 'Rotate', 'Revoke']],
+          ['/live/keys', /^Actions of Reporting/, ['Edit', 'Replace', 'Revoke']],
           ['/live/applications', /^Actions of/, ['Edit', 'Replace the secret', 'Revoke']],
           ['/live/users', /^Actions of Grace/, ['Edit', 'Deactivate', 'Link to set a password']],
           [paths['webhook'] ?? '', /^Actions of the webhook/, ['Edit', 'Replace the secret', 'Delete']],

@@ -167,6 +167,19 @@ export const testPeople = (started: () => PagesWorld) =>
       await signIn(member.page, { email, password: secondPassword });
     });
 
+    test('a user who is deactivated is said to lose keys and applications', async () => {
+      const { page } = administrator;
+      const user = /\/v1\/users\/[^/]+$/;
+      await page.route(user, (route) => route.fulfill({ json: { data: { ended_credentials: { api_keys: 1, oauth_applications: 2 } } } }));
+      await administrator.open('/live/users');
+      await page.getByRole('button', { name: 'Actions of Lin' }).click();
+      await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('Lin');
+      await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+      await page.locator('.toast').getByText('Lin is deactivated; 1 key and 2 applications ended.').waitFor({ timeout: 20_000 });
+      await page.unroute(user);
+    });
+
     test('with a second factor a password alone does not sign in', async () => {
       const { page } = member;
       await member.open('/live/settings');

@@ -141,6 +141,7 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
     case 'rotate':
       return (
         <RotateDialog
+          title="Replace the secret?"
           subject={acting.application.name || acting.application.id}
           onClose={onClose}
           onRotate={async (seconds, key) => {

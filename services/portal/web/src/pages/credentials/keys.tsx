@@ -138,7 +138,7 @@ function KeyMenu({ apiKey, onAct }: { apiKey: ApiKey; onAct: (acting: Acting) =>
       label={label}
       items={[
         { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', key: apiKey }) },
-        { label: 'Rotate', icon: RefreshCw, onSelect: () => onAct({ kind: 'rotate', key: apiKey }) },
+        { label: 'Replace', icon: RefreshCw, onSelect: () => onAct({ kind: 'rotate', key: apiKey }) },
         'line',
         revoke,
       ]}
@@ -163,6 +163,7 @@ function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
     case 'rotate':
       return (
         <RotateDialog
+          title="Replace the key?"
           subject={`the key ${acting.key.name || acting.key.hint}`}
           onClose={onClose}
           onRotate={async (seconds, key) => {

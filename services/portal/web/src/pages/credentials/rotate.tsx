@@ -9,17 +9,18 @@ const overlaps = [
 ];
 
 interface RotateProps {
+  title: string;
   subject: string;
   onRotate: (previousValidSeconds: number, key: string) => Promise<void>;
   onClose: () => void;
 }
 
 /** Replaces a secret, and asks how long the old one stays valid. */
-export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
+export function RotateDialog({ title, subject, onRotate, onClose }: RotateProps) {
   const form = useApiForm({ seconds: '86400' }, ({ seconds }, key) => onRotate(Number(seconds), key));
   return (
     <FormDialog
-      title="Replace the secret?"
+      title={title}
       description={`A new secret is made for ${subject}. Programs have to change to it while the old one is still valid.`}
       onClose={onClose}
       form={form}

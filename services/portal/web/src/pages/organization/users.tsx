@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
 import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
-import { formatDateTime, Time } from '../../ui/format.tsx';
+import { formatDateTime, plural, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { Invitations, InviteDialog } from './invitations.tsx';
@@ -231,8 +231,9 @@ function DeactivateUser({ user, onClose, onChanged }: DialogProps) {
   const deactivate = async () => {
     const params = { path: { user_id: user.id } };
     const { data } = await bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params, body: { status: 'deactivated' } }));
-    const ended = data.ended_credentials;
-    notify(`${user.name} is deactivated${ended?.api_keys ? `, and ${ended.api_keys} keys ended` : ''}.`);
+    const { api_keys: keys = 0, oauth_applications: applications = 0 } = data.ended_credentials ?? {};
+    const ended = [keys > 0 && plural(keys, 'key'), applications > 0 && plural(applications, 'application')].filter(Boolean);
+    notify(`${user.name} is deactivated${ended.length > 0 ? `; ${ended.join(' and ')} ended` : ''}.`);
     await onChanged();
   };
   return (

@@ -74,13 +74,13 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
   return (
     <FormDialog
       title="Set up two-factor sign-in"
-      description="Scan the picture with an authenticator app, and enter the code that the app shows."
+      description="Scan the QR code with an authenticator app, and enter the code that the app shows."
       onClose={onClose}
       form={form}
       action="Switch on"
     >
       <div className="qr">
-        <QRCodeSVG value={enrolment.uri} size={168} marginSize={2} title="Picture for an authenticator app" />
+        <QRCodeSVG value={enrolment.uri} size={168} marginSize={2} title="QR code for an authenticator app" />
       </div>
       <div className="row">
         <input className="input mono" readOnly value={enrolment.secret} aria-label="Secret, to be typed instead" />
