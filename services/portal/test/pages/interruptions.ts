@@ -222,6 +222,15 @@ export const testInterruptions = (started: () => PagesWorld) =>
       await list.getByRole('listitem').first().waitFor();
     });
 
+    test('says that the users to make a key for cannot be read', async () => {
+      await page.route(/\/v1\/users\?/, (route) => route.fulfill(unavailable));
+      await visit.open(paths['keys'] ?? '');
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      const field = page.getByRole('dialog').getByLabel('User', { exact: true });
+      await page.getByRole('dialog').getByText('The users could not be loaded. The service is not available.').waitFor({ timeout: 20_000 });
+      expect(await field.locator('option').allInnerTexts()).toEqual(['You']);
+    });
+
     test('of an agent keeps its tables while the data source cannot be read', async () => {
       const reason = 'The database does not answer.';
       const change = (body: Json) => ({ ...body, data: { ...(body['data'] as Json), status: 'unreadable', reason, tables: [] } });

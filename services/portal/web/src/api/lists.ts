@@ -1,4 +1,4 @@
-import type { AgentSummary, TitledConversation } from '@agent-service/client';
+import type { AgentSummary, TitledConversation, User } from '@agent-service/client';
 import { type QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
 import { type ApiPage, readWhole } from './pages.ts';
@@ -88,6 +88,10 @@ export const usersQuery = (environment: Environment) =>
         return bodyOf(api(environment).GET('/v1/users', { params: { query }, signal }));
       }, signal),
   });
+
+/** Undefined for a user whose name was not read. */
+export const userName = (users: NameList<User> | undefined, id: string): string | undefined =>
+  users?.rows.find((user) => user.id === id)?.name;
 
 /** The active agents, up to the newest thousand. */
 export const activeAgentsQuery = (environment: Environment) =>

@@ -1,22 +1,22 @@
 import type { OAuthApplication } from '@agent-service/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { AppWindow, Pencil, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
-import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Empty, notify } from '../../ui/feedback.tsx';
-import { CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { CredentialStatus, statusOptions } from './keys.tsx';
 import { RotateDialog } from './rotate.tsx';
 import { allScopes, type Scope, ScopesField, scopeRules, summarizeScopes } from './scopes.tsx';
+import { UserField } from './user-field.tsx';
 
 type Secret = { kind: 'secret'; title: string; id: string; secret: string };
 type Acting = { kind: 'edit' | 'rotate' | 'revoke'; application: OAuthApplication } | { kind: 'create' } | Secret;
@@ -199,7 +199,6 @@ interface FormProps extends Omit<DialogsProps, 'acting'> {
 
 function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProps) {
   const environment = useEnvironment();
-  const { data: users } = useQuery(usersQuery(environment));
   const scopes: Scope[] = application ? allScopes.filter((scope) => application.scopes.includes(scope)) : ['agents:read', 'agents:chat'];
   const defaults = { name: application?.name ?? '', user_id: '', scopes };
   const form = useApiForm(defaults, async (values, key) => {
@@ -227,20 +226,11 @@ function ApplicationForm({ application, onClose, onChanged, onSecret }: FormProp
     >
       <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
       {!application && (
-        <SelectField
-          label="User"
-          hint="Answers are charged to this user."
+        <UserField
+          none={environment === 'live' ? 'A service user of its own' : 'Choose a user'}
           error={form.errorOf('user_id')}
           {...form.register('user_id', { validate: (id) => environment === 'live' || id !== '' || 'Choose a user.' })}
-        >
-          <option value="">{environment === 'live' ? 'A service user of its own' : 'Choose a user'}</option>
-          {users?.rows.map(({ id, name, email }) => (
-            <option key={id} value={id}>
-              {name} ({email})
-            </option>
-          ))}
-          <CutOption list={users} />
-        </SelectField>
+        />
       )}
       <Controller
         control={form.control}

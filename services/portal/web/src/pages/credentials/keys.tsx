@@ -5,17 +5,18 @@ import { KeyRound, Pencil, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
-import { usersQuery } from '../../api/lists.ts';
+import { userName, usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify } from '../../ui/feedback.tsx';
-import { CheckField, CutOption, changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { CheckField, changesOf, TextField, useApiForm } from '../../ui/form.tsx';
 import { Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { RotateDialog } from './rotate.tsx';
 import { allScopes, type Scope, ScopesField, scopeRules, summarizeScopes } from './scopes.tsx';
+import { UserField } from './user-field.tsx';
 
 type Acting = { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'create' } | { kind: 'secret'; secret: string; title: string };
 
@@ -30,7 +31,6 @@ export function KeysPage() {
   const { status } = useSearch({ strict: false });
   const [acting, setActing] = useState<Acting>();
   const { data: users } = useQuery(usersQuery(environment));
-  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name ?? id;
   const filter = status ? { status: status as ApiKey['status'] } : {};
   const list = useCursorList([environment, 'keys', filter], (cursor) =>
     bodyOf(api(environment).GET('/v1/keys', { params: { query: { limit: 50, ...(cursor && { cursor }), ...filter } } })),
@@ -58,7 +58,7 @@ export function KeysPage() {
       </div>
       <Table
         label="API keys"
-        columns={columnsOf(nameOf)}
+        columns={columnsOf((id) => userName(users, id) ?? id)}
         rows={list.rows}
         isLoading={list.isLoading}
         rowKey={({ id }) => id}
@@ -209,7 +209,6 @@ function RevokeKey({ apiKey, onClose, onChanged }: { apiKey: ApiKey; onClose: ()
 
 function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: string) => void }) {
   const environment = useEnvironment();
-  const { data: users } = useQuery(usersQuery(environment));
   const defaults = { name: '', user_id: '', scopes: ['agents:read', 'agents:chat'] as Scope[], admin: false };
   const form = useApiForm(defaults, async ({ user_id: userId, ...rest }, key) => {
     const body = { ...rest, ...(userId && { user_id: userId }) };
@@ -225,15 +224,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (se
         error={form.errorOf('name')}
         {...form.register('name', { required: 'Enter a name.' })}
       />
-      <SelectField label="User" hint="Answers are charged to this user." error={form.errorOf('user_id')} {...form.register('user_id')}>
-        <option value="">You</option>
-        {users?.rows.map(({ id, name, email }) => (
-          <option key={id} value={id}>
-            {name} ({email})
-          </option>
-        ))}
-        <CutOption list={users} />
-      </SelectField>
+      <UserField none="You" error={form.errorOf('user_id')} {...form.register('user_id')} />
       <Controller
         control={form.control}
         name="scopes"

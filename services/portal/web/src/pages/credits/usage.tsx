@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { ChartColumn } from 'lucide-react';
 import { useMemo } from 'react';
-import { usersQuery } from '../../api/lists.ts';
+import { userName, usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Empty, Failure } from '../../ui/feedback.tsx';
@@ -33,7 +33,7 @@ export function Usage() {
   const lastDays = useLastDays(defaultDays);
   const range = from || to ? { ...(from && { from }), ...(to && { to }) } : lastDays;
   const { data: users } = useQuery(usersQuery(environment));
-  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name;
+  const nameOf = (id: string) => userName(users, id);
   const label = labelOf(grouping, (id) => nameOf(id) ?? id);
   const fault = rangeFault(range, maxDays);
   const [, chooseGrouping] = useSearchFilter('group');

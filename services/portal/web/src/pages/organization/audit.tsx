@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
-import { usersQuery } from '../../api/lists.ts';
+import { userName, usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Badge, Empty } from '../../ui/feedback.tsx';
@@ -52,7 +52,7 @@ export function AuditPage() {
   };
   const range = { ...(from && { from }), ...(to && { to }) };
   const fault = rangeFault(range);
-  const nameOf = (id: string) => users?.rows.find((user) => user.id === id)?.name ?? id;
+  const nameOf = (id: string) => userName(users, id) ?? id;
   return (
     <Page
       title="Audit log"
