@@ -1,7 +1,13 @@
-import type { AgentSummary } from '@agent-service/client';
+import type { Agent, AgentSummary } from '@agent-service/client';
 import { Badge, type Tone } from '../../ui/feedback.tsx';
 
-export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
+export const formats: Record<Agent['output_preferences']['default_format'], string> = {
+  markdown: 'Markdown',
+  table: 'Tables',
+  text: 'Plain text',
+  json: 'JSON',
+};
+
 const statuses = ['active', 'inactive', 'draft'] as const;
 
 const tones: Record<AgentSummary['status'], Tone> = { active: 'success', inactive: 'neutral', draft: 'warning' };

@@ -13,7 +13,7 @@ import { Time } from '../../ui/format.tsx';
 import { BackIcon, Fact, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { AgentData } from './agent-data.tsx';
 import { AgentMenu, useSetStatus } from './agent-menu.tsx';
-import { AgentStatus } from './agent-parts.tsx';
+import { AgentStatus, formats } from './agent-parts.tsx';
 import { UseTheApi } from './use-the-api.tsx';
 
 const tabs = [
@@ -82,8 +82,6 @@ function Actions({ agent, isAdmin }: { agent: Agent; isAdmin: boolean }) {
     </>
   );
 }
-
-const formats = { markdown: 'Markdown', table: 'Tables', text: 'Plain text', json: 'JSON' };
 
 function Overview({ agent }: { agent: Agent }) {
   const environment = useEnvironment();

@@ -13,7 +13,8 @@ import { Loading, notify } from '../../ui/feedback.tsx';
 import { changesOf, ErrorText, SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { useQuestionBeforeLeaving } from '../../ui/leaving.ts';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
-import { tiers } from './agent-parts.tsx';
+import { tiers } from '../credits/usage-groups.ts';
+import { formats } from './agent-parts.tsx';
 import { ScopePicker } from './scope-picker.tsx';
 
 interface AgentValues {
@@ -240,10 +241,11 @@ function Answers({ form: { register, control, errorOf } }: { form: Form }) {
     <Section title="Answers">
       <div className="stack">
         <SelectField label="Format" error={errorOf('default_format')} {...register('default_format')}>
-          <option value="markdown">Markdown</option>
-          <option value="table">Tables</option>
-          <option value="text">Plain text</option>
-          <option value="json">JSON</option>
+          {Object.entries(formats).map(([format, label]) => (
+            <option key={format} value={format}>
+              {label}
+            </option>
+          ))}
         </SelectField>
         <Controller
           control={control}

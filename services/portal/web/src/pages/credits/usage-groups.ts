@@ -1,5 +1,8 @@
 import { locale } from '../../ui/locale.ts';
 
+/** The models, from the cheapest to the dearest. */
+export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
+
 /** A group of usage, for each kind of grouping. */
 export interface UsageGroup {
   date?: string;
@@ -81,7 +84,7 @@ export function usageSpec(rows: { label: string; breakdown: Record<string, numbe
   const values = rows.flatMap(({ breakdown }, index) => {
     const label = labels[index];
     const entries = Object.entries(breakdown).filter(([, credits]) => credits > 0);
-    return (entries.length > 0 ? entries : [['Fast', 0] as const]).map(([model, credits]) => ({ label, model, credits }));
+    return (entries.length > 0 ? entries : [[tiers[0], 0] as const]).map(([model, credits]) => ({ label, model, credits }));
   });
   const axis = isTime ? { labelAngle: 0 } : { labelLimit: 120 };
   return {
@@ -90,7 +93,7 @@ export function usageSpec(rows: { label: string; breakdown: Record<string, numbe
     encoding: {
       x: { field: 'label', type: 'ordinal', sort: null, title: null, axis },
       y: { field: 'credits', type: 'quantitative', title: 'Credits', axis: { tickCount: 4 } },
-      color: { field: 'model', type: 'nominal', title: null, scale: { domain: ['Fast', 'Smart', 'Expert', 'Premium'] } },
+      color: { field: 'model', type: 'nominal', title: null, scale: { domain: tiers } },
     },
   };
 }

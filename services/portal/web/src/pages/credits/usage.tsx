@@ -11,7 +11,7 @@ import { formatNumber, plural } from '../../ui/format.tsx';
 import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
 import { type Grouping, groupings, readPeriods, readUsage, type UsageRange, useLastDays } from './usage-data.ts';
-import { dayLabel, fillDays, maxDays, monthLabel, rangeFault, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
+import { dayLabel, fillDays, maxDays, monthLabel, rangeFault, tiers, type UsageGroup, type UsagePage, usageSpec } from './usage-groups.ts';
 
 const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
 const groupingOptions = groupings.map((id) => ({ id, label: labels[id] }));
@@ -45,7 +45,7 @@ export function Usage() {
           <ExportButton
             fileName={`usage-by-${grouping}.csv`}
             disabled={fault !== undefined}
-            names={[...csvNames(grouping), 'credits', 'queries', ...tierNames]}
+            names={[...csvNames(grouping), 'credits', 'queries', ...tiers]}
             cells={(row: UsageGroup) => csvCells(row, grouping, nameOf)}
             read={(cursor) => readUsage(environment, grouping, range, cursor)}
             idOf={isPeriod(grouping) ? undefined : ownerOf}
@@ -83,7 +83,6 @@ function UsageList({ grouping, range, label }: ListProps) {
   );
 }
 
-const tierNames = ['Fast', 'Smart', 'Expert', 'Premium'];
 const csvNames = (grouping: Grouping) => (isPeriod(grouping) ? [grouping] : [`${grouping}_id`, grouping]);
 
 /** A week and a month are named by their first day. */
@@ -93,7 +92,7 @@ function csvCells(row: UsageGroup, grouping: Grouping, nameOf: (userId: string) 
     ...(isPeriod(grouping) ? [row.date] : owner),
     row.total_credits,
     row.query_count,
-    ...tierNames.map((tier) => row.breakdown_by_model[tier] ?? 0),
+    ...tiers.map((tier) => row.breakdown_by_model[tier] ?? 0),
   ];
 }
 

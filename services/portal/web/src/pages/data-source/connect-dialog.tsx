@@ -14,7 +14,8 @@ import {
   type Connection,
   type ConnectionInput,
   connect,
-  sslmodeOf,
+  encryptionOf,
+  encryptions,
   type TestedConnection,
   testConnection,
   urlOf,
@@ -33,7 +34,7 @@ const valuesOf = (connection: Connection | null | undefined) => ({
   database: connection?.database ?? '',
   user: connection?.user ?? '',
   password: '',
-  sslmode: sslmodeOf(connection?.tls),
+  sslmode: encryptionOf(connection)?.sslmode ?? 'verify-full',
   url: '',
   ca_certificate: '',
 });
@@ -128,10 +129,11 @@ function AddressFields({ form }: { form: AddressForm }) {
         <TextField label="Password" type="password" autoComplete="new-password" error={errorOf('password')} {...register('password')} />
       </div>
       <SelectField label="Encryption" error={errorOf('sslmode')} {...register('sslmode')}>
-        <option value="verify-full">TLS, certificate and host name verified</option>
-        <option value="verify-ca">TLS, certificate verified</option>
-        <option value="require">TLS, certificate not verified</option>
-        <option value="disable">None</option>
+        {encryptions.map(({ sslmode, label }) => (
+          <option key={sslmode} value={sslmode}>
+            {label}
+          </option>
+        ))}
       </SelectField>
     </>
   );

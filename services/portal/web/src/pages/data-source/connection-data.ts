@@ -55,6 +55,12 @@ export function urlOf({ host, port, database, user, password, sslmode }: Address
   return `postgres://${account}@${name}:${encodeURIComponent(port)}/${encodeURIComponent(database)}?sslmode=${sslmode}`;
 }
 
-const sslmodes: Record<string, string> = { verify: 'verify-full', 'verify-ca': 'verify-ca', require: 'require', off: 'disable' };
+/** The ways to encrypt a connection, the safest first, each with its names in a URL and in the service. */
+export const encryptions = [
+  { sslmode: 'verify-full', tls: 'verify', label: 'TLS, certificate and host name verified' },
+  { sslmode: 'verify-ca', tls: 'verify-ca', label: 'TLS, certificate verified' },
+  { sslmode: 'require', tls: 'require', label: 'TLS, certificate not verified' },
+  { sslmode: 'disable', tls: 'off', label: 'None' },
+] as const;
 
-export const sslmodeOf = (tls: string | null | undefined): string => sslmodes[tls ?? ''] ?? 'verify-full';
+export const encryptionOf = (connection: Connection | null | undefined) => encryptions.find(({ tls }) => tls === connection?.tls);

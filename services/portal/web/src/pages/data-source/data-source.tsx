@@ -13,7 +13,7 @@ import { Fact, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ColumnNote, useTableSearch } from '../agents/scope-picker.tsx';
 import { ConnectDialog, TestOutcome } from './connect-dialog.tsx';
-import { type Connection, connectionQuery, disconnect, testConnection } from './connection-data.ts';
+import { type Connection, connectionQuery, disconnect, encryptionOf, testConnection } from './connection-data.ts';
 
 export function DataSourcePage() {
   const environment = useEnvironment();
@@ -89,13 +89,6 @@ function DisconnectDialog({ name, onClose }: { name: string; onClose: () => void
   );
 }
 
-const encryptions: Record<string, string> = {
-  verify: 'TLS, certificate and host name verified',
-  'verify-ca': 'TLS, certificate verified',
-  require: 'TLS, certificate not verified',
-  off: 'None',
-};
-
 function ConnectionCard({ connection }: { connection: Connection | null | undefined }) {
   const environment = useEnvironment();
   const test = useMutation({ mutationFn: () => testConnection(environment) });
@@ -105,7 +98,7 @@ function ConnectionCard({ connection }: { connection: Connection | null | undefi
         ['Server', <span key="server" dir="auto">{`${connection.host}:${connection.port}`}</span>],
         ['Database', connection.database],
         ['User', connection.user],
-        ['Encryption', encryptions[connection.tls ?? ''] ?? connection.tls],
+        ['Encryption', encryptionOf(connection)?.label ?? connection.tls],
         ['Connected', <Time key="time" iso={connection.updated_at} />],
       ]
     : [

@@ -4,10 +4,11 @@ import { portal } from '../../api/client.ts';
 import { ActionButton } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Failure, notify, notifyFailure } from '../../ui/feedback.tsx';
-import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime } from '../../ui/format.tsx';
 import { Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { RoleField, roleNames } from './roles.tsx';
 
 interface Invitation {
   id: string;
@@ -56,7 +57,7 @@ export function Invitations() {
 
 const columns: Column<Invitation>[] = [
   { id: 'email', header: 'E-mail', cell: ({ email }) => <div className="truncate">{email}</div> },
-  { id: 'role', header: 'Role', width: '9rem', cell: ({ role }) => (role === 'admin' ? 'Administrator' : 'Member') },
+  { id: 'role', header: 'Role', width: '9rem', cell: ({ role }) => roleNames[role] },
   { id: 'ends', header: 'Valid until', width: '14rem', cell: ({ expires_at: iso }) => formatDateTime(iso) },
 ];
 
@@ -85,10 +86,7 @@ export function InviteDialog({ onClose, onInvited }: InviteProps) {
         {...form.register('email', { required: 'Enter an e-mail address.' })}
       />
       <TextField label="Name" optional error={form.errorOf('name')} {...form.register('name')} />
-      <SelectField label="Role" error={form.errorOf('role')} {...form.register('role')}>
-        <option value="member">Member: chats with agents</option>
-        <option value="admin">Administrator: manages everything</option>
-      </SelectField>
+      <RoleField error={form.errorOf('role')} {...form.register('role')} />
     </FormDialog>
   );
 }

@@ -8,11 +8,12 @@ import { sessionKey, useSession } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, FormDialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
-import { changesOf, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { changesOf, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDateTime, plural, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 import { Invitations, InviteDialog } from './invitations.tsx';
+import { RoleField, roleNames } from './roles.tsx';
 
 /** Users belong to the organization; credentials of the test environment cannot change them. */
 const environment = 'live';
@@ -129,7 +130,7 @@ const columns: Column<User>[] = [
       </>
     ),
   },
-  { id: 'role', header: 'Role', width: '9rem', cell: ({ role }) => (role === 'admin' ? 'Administrator' : 'Member') },
+  { id: 'role', header: 'Role', width: '9rem', cell: ({ role }) => roleNames[role] },
   {
     id: 'status',
     header: 'Status',
@@ -195,10 +196,7 @@ function EditUser({ user, onClose, onChanged }: DialogProps) {
     <FormDialog title="Edit the user" onClose={onClose} form={form} action="Save">
       <TextField label="Name" error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
       <TextField label="E-mail" type="email" error={form.errorOf('email')} {...form.register('email')} />
-      <SelectField label="Role" hint="A change of role applies at once." error={form.errorOf('role')} {...form.register('role')}>
-        <option value="member">Member: chats with agents</option>
-        <option value="admin">Administrator: manages everything</option>
-      </SelectField>
+      <RoleField hint="A change of role applies at once." error={form.errorOf('role')} {...form.register('role')} />
     </FormDialog>
   );
 }

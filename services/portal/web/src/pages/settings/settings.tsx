@@ -13,6 +13,7 @@ import { Time } from '../../ui/format.tsx';
 import { Fact, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { NewPasswordFields } from '../entrance/new-password.tsx';
+import { roleNames } from '../organization/roles.tsx';
 import { TwoFactor } from './two-factor.tsx';
 
 export function SettingsPage() {
@@ -28,7 +29,7 @@ export function SettingsPage() {
             {user.email}
           </Fact>
           <Fact label="Role" dir="auto">
-            {user.role === 'admin' ? 'Administrator' : 'Member'}
+            {roleNames[user.role]}
           </Fact>
           <Fact label="Organization" dir="auto">
             {organization.name}

@@ -14,7 +14,7 @@ import { Badge, Loading, notify } from '../../ui/feedback.tsx';
 import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { formatDay } from '../../ui/format.tsx';
 import { BackIcon, Fact, FailedPage, Page, Section } from '../../ui/page.tsx';
-import { tiers } from '../agents/agent-parts.tsx';
+import { tiers } from '../credits/usage-groups.ts';
 import { categories } from './templates.tsx';
 
 type Open = 'activate' | 'duplicate' | 'deactivate';
