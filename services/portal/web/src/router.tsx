@@ -111,7 +111,6 @@ const appRoute = createRoute({
     if (!session) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
   },
   component: Shell,
-  pendingComponent: () => <Loading />,
 });
 
 const under = () => appRoute;

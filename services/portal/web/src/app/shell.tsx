@@ -158,7 +158,7 @@ function Navigation({ session, onNavigate }: { session: Session; onNavigate?: ()
                   params={{ environment }}
                   className="nav-link"
                   activeOptions={{ exact: to === '/$environment', includeSearch: false }}
-                  {...(onNavigate && { onClick: onNavigate })}
+                  onClick={onNavigate}
                 >
                   <Icon size={16} aria-hidden="true" />
                   {label}

@@ -29,7 +29,7 @@ export function Button({ variant, large, wide, icon: Icon, busy = false, childre
       type="button"
       title={title}
       {...rest}
-      className={classesOf({ ...(variant && { variant }), large: large ?? false, wide: wide ?? false }, children, className)}
+      className={classesOf({ variant, large, wide }, children, className)}
       onClick={isInert ? ignore : rest.onClick}
       aria-disabled={isInert || undefined}
       aria-busy={busy || undefined}
@@ -55,9 +55,8 @@ export function ActionButton({ onClick, ...rest }: ActionProps) {
 type AnchorProps = Look & ComponentProps<'a'>;
 
 function ButtonAnchor({ variant, large, wide, icon: Icon, children, className, ...rest }: AnchorProps) {
-  const look = { ...(variant && { variant }), large: large ?? false, wide: wide ?? false };
   return (
-    <a {...rest} className={classesOf(look, children, className)}>
+    <a {...rest} className={classesOf({ variant, large, wide }, children, className)}>
       {Icon && <Icon size={16} aria-hidden="true" />}
       {children}
     </a>

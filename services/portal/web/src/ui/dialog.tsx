@@ -202,7 +202,7 @@ function MenuItems({ items }: { items: (MenuItem | 'line')[] }) {
         key={item.label}
         className={item.danger ? 'menu-item danger' : 'menu-item'}
         onSelect={item.onSelect}
-        disabled={item.disabled ?? false}
+        disabled={item.disabled}
       >
         <item.icon size={16} aria-hidden="true" />
         {item.label}

@@ -49,7 +49,7 @@ type Described = Omit<FieldProps, 'children'>;
 
 export function TextField({ label, hint, error, optional, ...rest }: Described & ComponentProps<'input'>) {
   return (
-    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+    <Field label={label} hint={hint} error={error} optional={optional}>
       {(control) => <input className="input" type="text" autoComplete="off" dir="auto" {...rest} {...control} />}
     </Field>
   );
@@ -57,7 +57,7 @@ export function TextField({ label, hint, error, optional, ...rest }: Described &
 
 export function TextAreaField({ label, hint, error, optional, ...rest }: Described & ComponentProps<'textarea'>) {
   return (
-    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+    <Field label={label} hint={hint} error={error} optional={optional}>
       {(control) => <textarea className="textarea" dir="auto" {...rest} {...control} />}
     </Field>
   );
@@ -65,7 +65,7 @@ export function TextAreaField({ label, hint, error, optional, ...rest }: Describ
 
 export function SelectField({ label, hint, error, optional, children, ...rest }: Described & ComponentProps<'select'>) {
   return (
-    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+    <Field label={label} hint={hint} error={error} optional={optional}>
       {(control) => (
         <select className="select" {...rest} {...control}>
           {children}

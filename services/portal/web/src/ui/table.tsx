@@ -40,7 +40,7 @@ export function Table<Row>(props: TableProps<Row>) {
   if (failure && !rows)
     return (
       <div className="table-frame">
-        <Failure cause={failure} {...(onRetry && { onRetry })} />
+        <Failure cause={failure} onRetry={onRetry} />
       </div>
     );
   const hasActions = actions !== undefined;

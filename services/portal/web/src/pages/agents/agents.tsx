@@ -45,7 +45,7 @@ export function AgentsPage() {
         linked
         failure={list.failure}
         onRetry={list.refetch}
-        {...(isAdmin && { actions: agentActions })}
+        actions={isAdmin ? agentActions : undefined}
         empty={
           isFiltered ? (
             <Empty icon={SearchX} title="No agent matches">
