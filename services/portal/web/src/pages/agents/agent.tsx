@@ -106,7 +106,7 @@ function Overview({ agent }: { agent: Agent }) {
         </Fact>
         {template && (
           <Fact label="Template">
-            <Link to={`/${environment}/templates/${template}` as '/'} className="link">
+            <Link to="/$environment/templates/$templateId" params={{ environment, templateId: template }} className="link">
               {template}
             </Link>
           </Fact>

@@ -37,7 +37,7 @@ export function UseTheApi({ agent }: { agent: Agent }) {
         {isAdmin && (
           <>
             ;{' '}
-            <Link to={`/${environment}/keys` as '/'} className="link">
+            <Link to="/$environment/keys" params={{ environment }} className="link">
               create one under API keys
             </Link>
           </>
