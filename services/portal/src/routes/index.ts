@@ -20,7 +20,7 @@ export const routes = [
   session.deleteSession,
   session.listSessions,
   session.deleteSessions,
-  session.deleteOtherSession,
+  session.deleteSessionById,
   session.changePassword,
   invitations.lookUpInvitation,
   invitations.listInvitations,

@@ -114,7 +114,7 @@ export const listSessions = userRoute({
   },
 });
 
-export const deleteOtherSession = userRoute({
+export const deleteSessionById = userRoute({
   method: 'DELETE',
   path: '/api/sessions/{id}',
   async handler(request, { identity, sessions, cookie }) {

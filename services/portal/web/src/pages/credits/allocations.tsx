@@ -20,12 +20,8 @@ const userBalanceQuery = (environment: Environment, userId: string) =>
       (await bodyOf(api(environment).GET('/v1/credits/users/{user_id}/balance', { params: { path: { user_id: userId } } }))).data,
   });
 
-/** The monthly share of each user, or of one user alone. */
-export function Allocations({ onlyUser }: { onlyUser?: string }) {
-  return onlyUser ? <OwnShare userId={onlyUser} /> : <EveryShare />;
-}
-
-function OwnShare({ userId }: { userId: string }) {
+/** The monthly share of one user alone. */
+export function OwnShare({ userId }: { userId: string }) {
   const environment = useEnvironment();
   const { data, error, refetch } = useQuery(userBalanceQuery(environment, userId));
   if (error && !data) return <Failure cause={error} onRetry={() => void refetch()} />;
@@ -47,7 +43,8 @@ const balanceNote = (data: UserBalance | undefined) =>
 /** Each row of a page reads one balance, so pages are small. */
 const usersAtOnce = 20;
 
-function EveryShare() {
+/** The monthly share of each user. */
+export function EveryShare() {
   const environment = useEnvironment();
   const [acting, setActing] = useState<{ user: User; balance: UserBalance }>();
   const list = useCursorList([environment, 'users', 'allocations'], (cursor) =>

@@ -10,10 +10,10 @@ import { Failure, Notice } from '../../ui/feedback.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import { Tabs } from '../../ui/filters.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Allocations } from './allocations.tsx';
+import { EveryShare, OwnShare } from './allocations.tsx';
 import { SettingsDialog } from './settings-dialog.tsx';
 import { Usage } from './usage.tsx';
-import { balanceQuery } from './usage-data.ts';
+import { creditSettingsQuery } from './usage-data.ts';
 
 export function CreditsPage() {
   const environment = useEnvironment();
@@ -21,7 +21,7 @@ export function CreditsPage() {
   const isAdmin = useIsAdmin();
   const { user } = useSession();
   const [isSetting, setSetting] = useState(false);
-  const { data, error, refetch } = useQuery({ ...balanceQuery(environment), enabled: isAdmin });
+  const { data, error, refetch } = useQuery({ ...creditSettingsQuery(environment), enabled: isAdmin });
   const tabs = [
     { id: undefined, label: 'Usage' },
     { id: 'allocations', label: 'Allocations' },
@@ -46,10 +46,10 @@ export function CreditsPage() {
         {isAdmin ? (
           <div>
             <Tabs label="Views of credits" tabs={tabs} current={tab} />
-            <div className="tab-body">{tab === 'allocations' ? <Allocations /> : <Usage />}</div>
+            <div className="tab-body">{tab === 'allocations' ? <EveryShare /> : <Usage />}</div>
           </div>
         ) : (
-          <Allocations onlyUser={user.id} />
+          <OwnShare userId={user.id} />
         )}
       </div>
       {isSetting && data && <SettingsDialog settings={data} onClose={() => setSetting(false)} />}

@@ -42,7 +42,7 @@ export const dayUsageQuery = (environment: Environment, range: UsageRange) =>
     placeholderData: keepSameList([environment, 'credits', 'usage', 'day']),
   });
 
-export const balanceQuery = (environment: Environment) =>
+export const creditSettingsQuery = (environment: Environment) =>
   queryOptions({
     queryKey: [environment, 'credits', 'settings'],
     queryFn: async () => (await bodyOf(api(environment).GET('/v1/credits/settings'))).data,

@@ -11,7 +11,7 @@ import { Figure } from '../../ui/figure.tsx';
 import { plural, Time } from '../../ui/format.tsx';
 import { Page, Section } from '../../ui/page.tsx';
 import { Bars } from '../../ui/rich/bars.tsx';
-import { balanceQuery, dayUsageQuery, hasUsageQuery, summaryQuery, useLastDays } from '../credits/usage-data.ts';
+import { creditSettingsQuery, dayUsageQuery, hasUsageQuery, summaryQuery, useLastDays } from '../credits/usage-data.ts';
 import { dayLabel, fillDays } from '../credits/usage-groups.ts';
 
 export function HomePage() {
@@ -41,7 +41,7 @@ export function HomePage() {
 
 function Numbers() {
   const environment = useEnvironment();
-  const balance = useQuery(balanceQuery(environment));
+  const balance = useQuery(creditSettingsQuery(environment));
   const summary = useQuery(summaryQuery(environment));
   const failed = [balance, summary].find(({ error, data }) => error && !data);
   if (failed) return <Failure cause={failed.error} onRetry={() => void failed.refetch()} />;
