@@ -1,7 +1,7 @@
 import type { Client, Environment } from '@agent-service/contracts';
 import { jsonReply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
-import { administratorRoute, type Backends, type PortalRoute, type SignedInRequest } from './route.ts';
+import { administratorRoute, type Backends, type Input, type PortalRoute, type SignedInRequest } from './route.ts';
 
 /** A database may be slow to refuse. */
 const limitMs = 20_000;
@@ -36,7 +36,7 @@ type Call<Body> = (request: SignedInRequest<Body>, deps: { agents: Agents; acces
 function routesOf<Body extends z.ZodObject | undefined = undefined>(
   method: PortalRoute['method'],
   path: string,
-  handler: Call<Body extends z.ZodObject ? z.output<Body> : undefined>,
+  handler: Call<Input<Body>>,
   body?: Body,
 ): PortalRoute[] {
   return (['live', 'test'] as const).map((environment: Environment) =>

@@ -2,7 +2,7 @@ import { type Client, required } from '@agent-service/contracts';
 import { jsonReply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import { administratorRoute, pathId, publicRoute } from './route.ts';
-import { countOutcome, signedInReply } from './session.ts';
+import { countOutcome, password, signedInReply } from './session.ts';
 
 type Invitation = NonNullable<Awaited<ReturnType<Client<'identity'>['getInvitation']>>['invitation']>;
 
@@ -16,7 +16,6 @@ const describe = ({ id, email, name, role, createdAt, expiresAt }: Invitation) =
 });
 
 const token = z.string().min(1).max(100);
-const password = z.string().max(1_024);
 
 /** The one place of a link: neither it nor its token is stored. */
 const linkTo = (origin: string, page: 'invitation' | 'password-reset', linkToken: string): string =>

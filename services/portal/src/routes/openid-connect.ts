@@ -3,7 +3,7 @@ import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import type { Provider, SignInAttempt } from '../sessions/provider.ts';
 import { type Backends, type PortalRequest, publicRoute } from './route.ts';
-import { countOutcome, signedInReply } from './session.ts';
+import { countOutcome, signedInCookie, signedInReply } from './session.ts';
 
 /** A path of the portal itself. */
 const pathOf = (value: string): string => (/^\/(?![/\\])[\x21-\x7e]*$/.test(value) ? value : '/');
@@ -75,8 +75,7 @@ export const finishSignIn = publicRoute({
     const { returnTo } = attempt;
     if (choiceToken !== '') return redirect('/choose-organization', [signInCookie.set(encode({ choiceToken, returnTo }))]);
     backends.countSignIn('openid_connect', 'success');
-    const [, cookie = ''] = signedInReply(opened, request, backends).headers ?? [];
-    return redirect(returnTo, [cookie, signInCookie.clear]);
+    return redirect(returnTo, [signedInCookie(opened, request, backends), signInCookie.clear]);
   },
   replyToRefusal(refusal, backends) {
     if (!backends.provider) throw refusal;

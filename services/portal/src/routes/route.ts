@@ -72,7 +72,7 @@ interface Definition<Body extends z.ZodObject | undefined, Request> extends Desc
   readonly handler: (request: Request, backends: Backends) => Promise<Reply>;
 }
 
-type Input<Body> = Body extends z.ZodObject ? z.output<Body> : undefined;
+export type Input<Body> = Body extends z.ZodObject ? z.output<Body> : undefined;
 
 /** A route that needs no session. */
 export const publicRoute = <Body extends z.ZodObject | undefined = undefined>(

@@ -36,13 +36,17 @@ export async function countOutcome<T>(
   }
 }
 
-/** Gives the browser the token of its new session. It is never one that the browser brought. */
+/** The cookie that gives the browser the token of its new session. It is never one that the browser brought. */
+export function signedInCookie(opened: Opened | null | undefined, { sessionToken }: PortalRequest, { sessions, cookie }: Backends): string {
+  sessions.forget(sessionToken);
+  return cookie.set(required(opened).sessionToken);
+}
+
 export function signedInReply(opened: Opened | null | undefined, request: PortalRequest, backends: Backends): Reply {
   const { sessionToken: token, session } = required(opened);
   const { user, ...rest } = required(session);
-  backends.sessions.forget(request.sessionToken);
   const data = toSessionData({ ...rest, user: required(user), token }, backends);
-  return { ...jsonReply(201, { data }), headers: ['Set-Cookie', backends.cookie.set(token)] };
+  return { ...jsonReply(201, { data }), headers: ['Set-Cookie', signedInCookie(opened, request, backends)] };
 }
 
 export const getSession = publicRoute({
@@ -60,7 +64,7 @@ export const getSession = publicRoute({
   },
 });
 
-const password = z.string().max(1_024);
+export const password = z.string().max(1_024);
 
 export const createSession = publicRoute({
   method: 'POST',

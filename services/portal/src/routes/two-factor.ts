@@ -1,15 +1,16 @@
 import { jsonReply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import { userRoute } from './route.ts';
+import { password } from './session.ts';
 
 const path = '/api/two-factor';
-/** Empty for a user without one, whose sign-in has to be fresh. */
-const password = z.string().max(1_024).default('');
+/** The password is empty for a user without one, whose sign-in has to be fresh. */
+const body = z.strictObject({ password: password.default('') });
 
 export const beginTwoFactor = userRoute({
   method: 'POST',
   path,
-  body: z.strictObject({ password }),
+  body,
   async handler({ sessionToken, body }, { identity }) {
     const { secret, uri } = await identity.beginTwoFactor({ sessionToken, ...body });
     return jsonReply(200, { data: { secret, uri } });
@@ -30,7 +31,7 @@ export const confirmTwoFactor = userRoute({
 export const removeTwoFactor = userRoute({
   method: 'DELETE',
   path,
-  body: z.strictObject({ password }),
+  body,
   async handler({ sessionToken, body }, { identity, sessions }) {
     await identity.removeTwoFactor({ sessionToken, ...body });
     sessions.forget(sessionToken);
