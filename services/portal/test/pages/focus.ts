@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { visitForEach } from './visit-for-each.ts';
 import { type Json, type PagesWorld, rewrite, settle, type Visit } from './world.ts';
 
-/** The focus after a control has removed itself, or has done something out of sight. */
+/** The focus after a control has removed itself, was refused, or has done something out of sight. */
 export const testFocus = (started: () => PagesWorld) =>
   describe('the focus', () => {
     let world: PagesWorld;
@@ -110,5 +110,26 @@ export const testFocus = (started: () => PagesWorld) =>
       await copy.press('Enter');
       await page.getByText('This could not be copied.').first().waitFor({ timeout: 5_000 });
       await settle(page);
+    });
+
+    test.each([
+      ['keys', 'Create a key', 'Name', 'Scopes', 'Create the key', 'Choose at least one scope.'],
+      ['webhooks', 'Add a webhook', 'Address', 'Events', 'Add the webhook', 'Choose at least one event.'],
+    ])('a refusal of the boxes of %s leads to them, and says why', async (name, opener, label, group, action, reason) => {
+      await visit.open(paths[name] ?? '');
+      await page.getByRole('button', { name: opener }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel(label, { exact: true }).fill('https://hooks.example.com/boxes');
+      const boxes = dialog.getByRole('group', { name: group });
+      const choice = boxes.getByRole('checkbox', { checked: true });
+      while ((await choice.count()) > 0) await choice.first().click();
+      await dialog.getByRole('button', { name: action }).click();
+      await boxes.getByRole('alert').getByText(reason).waitFor();
+      const first = boxes.getByRole('checkbox').first();
+      await first.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+      const described = await boxes.getAttribute('aria-describedby');
+      expect(await page.locator(`[id="${described}"]`).innerText()).toBe(reason);
+      // Its hint is a part of its name, and is read once.
+      expect(await first.getAttribute('aria-describedby')).toBeNull();
     });
   });

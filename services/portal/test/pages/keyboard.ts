@@ -378,26 +378,4 @@ export const testKeyboard = (started: () => PagesWorld) =>
       const described = await page.locator('[aria-invalid="true"]:focus').first().getAttribute('aria-describedby');
       expect(await page.locator(`[id="${described?.split(' ').at(-1)}"]`).innerText()).not.toBe('');
     });
-
-    test.each([
-      ['keys', 'Create a key', 'Name', 'Scopes', 'Create the key', 'Choose at least one scope.'],
-      ['webhooks', 'Add a webhook', 'Address', 'Events', 'Add the webhook', 'Choose at least one event.'],
-    ])('a refusal of the boxes of %s leads to them, and says why', async (name, opener, label, group, action, reason) => {
-      const { page, open: go } = await visitAs({});
-      await go(paths[name] ?? '');
-      await page.getByRole('button', { name: opener }).first().click();
-      const dialog = page.getByRole('dialog');
-      await dialog.getByLabel(label, { exact: true }).fill('https://hooks.example.com/boxes');
-      const boxes = dialog.getByRole('group', { name: group });
-      const choice = boxes.getByRole('checkbox', { checked: true });
-      while ((await choice.count()) > 0) await choice.first().click();
-      await dialog.getByRole('button', { name: action }).click();
-      await boxes.getByRole('alert').getByText(reason).waitFor();
-      const first = boxes.getByRole('checkbox').first();
-      await first.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
-      const described = await boxes.getAttribute('aria-describedby');
-      expect(await page.locator(`[id="${described}"]`).innerText()).toBe(reason);
-      // Its hint is a part of its name, and is read once.
-      expect(await first.getAttribute('aria-describedby')).toBeNull();
-    });
   });
