@@ -128,8 +128,11 @@ const driverFailureOf = (cause: unknown): DriverFailure => failureOf(cause insta
 export function translateFailure(cause: unknown): unknown {
   if (cause instanceof ServiceError) return cause;
   const { code, message } = failureOf(cause);
+  // MikroORM wraps the failure of `connect` in an exception of its own, with its code.
   const isTemporary =
-    [temporaryCodes, temporarySystemCodes].some((codes) => codes.test(code ?? '')) || temporaryMessages.test(message ?? '');
+    code === 'unavailable' ||
+    [temporaryCodes, temporarySystemCodes].some((codes) => codes.test(code ?? '')) ||
+    temporaryMessages.test(message ?? '');
   return isTemporary ? new ServiceError('unavailable', { cause }) : cause;
 }
 

@@ -6,6 +6,7 @@ import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, type Pool, type PoolClient } from 'pg';
+import { defineEntity, p } from '../src/entities.ts';
 import { createMonthPartitions, migrate, migration, type NamedMigration, once, openStore, type Sql, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
@@ -17,6 +18,7 @@ const steps: NamedMigration[] = [
     preparation: ['create index concurrently if not exists by_id on things (id)'],
   },
 ];
+const Thing = defineEntity({ name: 'Thing', tableName: 'things', properties: { id: p.text().primary() } });
 
 let database: TestDatabase;
 let running: RunningProcess<Store>;
@@ -362,15 +364,15 @@ describe('transactions', () => {
     const { database: name, url, role, administrate, remove } = await ownRole();
     const onServer = (statement: string) => administrate(statement.replace('%I', role).replace('%D', name));
     const other = await createProcess('other', settings, (process) =>
-      openStore(process, { DATABASE_URL: url, DATABASE_POOL_MAX: 2 }, { schema: 'things', entities: [] }),
+      openStore(process, { DATABASE_URL: url, DATABASE_POOL_MAX: 2 }, { schema: 'things', entities: [Thing] }),
     );
     try {
       await onServer(away);
       await administrate(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
       await until('its session has ended', async () => (await other.started.sql('select 1').catch(() => [])).length === 0);
-      const work = [other.started.sql('select 1'), other.started.transaction(({ sql }) => sql('select 1'))];
-      for (const outcome of await Promise.allSettled(work))
-        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+      const { sql, transaction, read } = other.started;
+      const works = [() => sql('select 1'), () => transaction((held) => held.sql('select 1')), () => read((em) => em.find(Thing, {}))];
+      for (const work of works) expect(ServiceError.from(await work().catch((cause: unknown) => cause)).code).toBe('unavailable');
       await onServer(back);
       expect(await other.started.sql('select 1 as one')).toEqual([{ one: 1 }]);
     } finally {
