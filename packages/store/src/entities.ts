@@ -20,5 +20,8 @@ class TextsType extends ArrayType<string> {
 /** A list of texts. */
 export const texts = () => p.type(TextsType);
 
+/** A list of texts in a statement of our own, read as the type reads it: processes of the version before may still write null. */
+export const textsIn = (column: string): string => `array_replace(${column}, null, 'NULL')`;
+
 /** An index with an expression, a condition or options. Its migration defines it; the entity only names it. */
 export const migratedIndex = (name: string) => ({ name, expression: 'see the migrations' });

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Assignment, Offer } from '../../src/answers/dispatch.ts';
+import { loadStepScope } from '../../src/data-sources/store/steps.ts';
 import { type Composition, compose, environment, newMessage, organizationId, untilValue } from './support/compose.ts';
 
 let rig: Composition;
@@ -81,6 +82,31 @@ test('the input of a begun attempt is the same, whichever way the answer came to
   expect({ ...byAssignment?.input, ...own }).toEqual({ ...byJob.input, ...own });
   expect(jobsOf(queued.id)).toEqual([1]);
   expect(assigned.id).toBe(byAssignment?.input.id);
+});
+
+test('a list that holds null since a former version reaches its worker without it, whichever way the answer comes', async () => {
+  await rig.sql(`update agents set tables = '{orders,NULL}'`, []);
+  const tables = ['orders', 'NULL'];
+  try {
+    const waiting = waitAs(newWorker());
+    const assigned = await accept();
+    expect((await waiting)[0]?.input).toMatchObject({ id: assigned.id, tables });
+    expect(await loadStepScope(rig.sql, { organizationId, environment, id: assigned.id, attempt: 1 })).toMatchObject({ tables });
+
+    const queued = [await accept(), await accept()];
+    for (const { id } of queued) {
+      const byJob = await rig.answers.begin({ organizationId, environment, id, claim: 'c', workerChannel: 'worker:x' });
+      expect(byJob).toMatchObject({ input: { tables } });
+    }
+
+    const last = await accept();
+    expect(await stateOf(last.id)).toMatchObject({ state: 'waiting' });
+    const waitingAgain = waitAs(newWorker());
+    await complete(assigned.id);
+    expect((await waitingAgain)[0]?.input).toMatchObject({ id: last.id, tables });
+  } finally {
+    await rig.sql(`update agents set tables = '{orders}'`, []);
+  }
 });
 
 test('an attempt gets the history of the conversation that its message continues', async () => {

@@ -1,4 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
+import { workerEntries } from '@agent-service/contracts/agents/fields';
 import { insertInto, type RowColumns, type Sql, toJson } from '@agent-service/store';
 import { type AnswerKey, keyRetentionMs, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import {
@@ -227,7 +228,7 @@ const lockedAgents = `
     select agent.* from (
       select distinct organization_id, environment, agent_id from items order by organization_id, environment, agent_id) i
     cross join lateral (
-      select a.organization_id, a.environment, a.id, a.name, ${Object.values(agentColumns('a')).join(', ')} from agents a
+      select a.organization_id, a.environment, a.id, a.name, ${workerEntries.map(({ name }) => `a.${name}`).join(', ')} from agents a
       where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
 // `ranked` numbers the messages of each tenant; `free` is how many more of its answers may be in flight, none while earlier ones wait. `fitting` has

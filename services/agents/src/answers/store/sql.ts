@@ -2,6 +2,8 @@ import type { Tenant } from '@agent-service/contracts';
 import { type WorkerFields, workerEntries } from '@agent-service/contracts/agents/fields';
 import { firstBytes } from '@agent-service/contracts/strings';
 import { columnTypes, type RowColumns, type Sql, toJson } from '@agent-service/store';
+import { textsIn } from '@agent-service/store/entities';
+import { z } from 'zod';
 import {
   type AnswerKey,
   type AttemptKey,
@@ -109,7 +111,12 @@ export interface AgentInput extends WorkerFields {
 
 /** The columns of row `alias` of agents that an attempt needs. */
 export const agentColumns = (alias: string): Record<keyof WorkerFields, string> =>
-  Object.fromEntries(workerEntries.map(({ key, name }) => [key, `${alias}.${name}`])) as Record<keyof WorkerFields, string>;
+  Object.fromEntries(
+    workerEntries.map(({ key, name, input }) => {
+      const column = `${alias}.${name}`;
+      return [key, input instanceof z.ZodArray ? textsIn(column) : column];
+    }),
+  ) as Record<keyof WorkerFields, string>;
 
 /** The version of the data source of the tenant of row `alias`. */
 export const sourceVersion = (alias: string): string =>

@@ -1,5 +1,5 @@
 import { insertInto, type Sql } from '@agent-service/store';
-import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-service/store/entities';
+import { defineEntity, environment, migratedIndex, p, textsIn, timestamp } from '@agent-service/store/entities';
 import type { AttemptKey } from '../../shared/answer.ts';
 
 /** A change of business data that an attempt has claimed. */
@@ -71,7 +71,7 @@ export interface StepScope {
 
 // The look-up of the agent has a limit, so that the planner uses its key and does not read all agents of the tenant.
 const loadScope = `
-  select g.tables, g.read_only as "readOnly", g.status = 'active' as "isActive", coalesce(s.version, 0) as "sourceVersion"
+  select ${textsIn('g.tables')} as tables, g.read_only as "readOnly", g.status = 'active' as "isActive", coalesce(s.version, 0) as "sourceVersion"
   from answers a
   cross join lateral (
     select * from agents g where g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id limit 1) g
