@@ -181,3 +181,17 @@ test('a worker whose clock is 40 days ahead, and that starts before agents, begi
   expect(scene.agents.failed).toEqual([]);
   expect(await worker.isReady()).toBe(false);
 });
+
+test('a worker whose key agents does not know takes no jobs from the queue', async () => {
+  worker = await startWorkerProcess(scene, { SERVICE_SECRET: 'another-secret-that-is-long-enough' });
+  const { log } = worker;
+  const ids = newIds(5);
+  await scene.dispatcher.dispatch(ids);
+  await until('it says why it waits', () => log.some((line) => JSON.stringify(line).includes('does not know')));
+  // It would have read the time twice by now, and so have begun.
+  const stranger = worker;
+  const good = await startWorkerProcess(scene);
+  await until('a worker with the right key has completed all', () => scene.agents.completed.length === ids.length);
+  expect([await stranger.isReady(), log.some(({ event }) => event === 'started')]).toEqual([false, false]);
+  await good.kill();
+});
