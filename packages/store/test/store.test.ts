@@ -371,7 +371,7 @@ describe('transactions', () => {
       await administrate(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
       await until('its session has ended', async () => (await other.started.sql('select 1').catch(() => [])).length === 0);
       const { sql, transaction, read } = other.started;
-      const works = [() => sql('select 1'), () => transaction((held) => held.sql('select 1')), () => read((em) => em.find(Thing, {}))];
+      const works = [() => sql('select 1'), () => transaction((own) => own.sql('select 1')), () => read((em) => em.find(Thing, {}))];
       for (const work of works) expect(ServiceError.from(await work().catch((cause: unknown) => cause)).code).toBe('unavailable');
       await onServer(back);
       expect(await other.started.sql('select 1 as one')).toEqual([{ one: 1 }]);
