@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ClockSampler, ConfigurationError, inStepSpan, type ProcessContext, setting, traceHeaders } from '@agent-service/runtime';
+import { withTimeout } from '@agent-service/work';
 import { type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
 import type { Answered } from '../call-stream/client.ts';
 import { openServiceKeys } from '../callers/service-keys.ts';
@@ -80,7 +81,10 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
 
 type OpenClientOptions = Omit<ClientOptions, 'clock'> & { readonly followsClock?: boolean };
 
-/** A client that its process closes when it stops. With `followsClock` the process follows the clock of that service. */
+/**
+ * A client that its process closes when it stops. With `followsClock` the process follows the clock of that service. The process is not ready
+ * while the service refuses its key; one that cannot serve without the service replaces this check by its own.
+ */
 export function openClient<Name extends ServiceName>(
   process: ProcessContext,
   name: Name,
@@ -88,7 +92,25 @@ export function openClient<Name extends ServiceName>(
 ): Client<Name> {
   const client = createClient(name, { ...options, ...(followsClock && { clock: process.clock.follow() }) });
   process.onStop(`${name} client`, async () => client.close());
+  process.health.addCheck(name, createKeyCheck(client));
   return client;
+}
+
+const keyCheckLimitMs = 1_000;
+
+/** Fails while the service refuses the key of this process, and asks until it has accepted it. A service that is away refuses nothing. */
+function createKeyCheck(client: Pick<Client<ServiceName>, 'checkHealth'>): () => Promise<void> {
+  let isAccepted = false;
+  return async () => {
+    if (isAccepted) return;
+    try {
+      await withTimeout(client.checkHealth(), keyCheckLimitMs, () => new ServiceError('unavailable'));
+      isAccepted = true;
+    } catch (error) {
+      const { cause } = error as { cause?: Partial<GrpcError> };
+      if (cause?.code === status.UNAUTHENTICATED) throw error;
+    }
+  };
 }
 
 /** A service serves where one of its replicas says so. */
