@@ -115,6 +115,19 @@ describe('allocations', () => {
     expect(await actionsOf('org_alloc')).toEqual(['credits.granted', 'credits.allocated', 'credits.allocated']);
   });
 
+  test('an audit entry of an allocation lists what differs, and the same allocation again leaves none and no new time', async () => {
+    await grant('org_same', 1_000);
+    const first = await allocate('org_same', 300);
+    const before = await balanceOf('org_same');
+    expect(await allocate('org_same', 300)).toEqual(first);
+    expect(await balanceOf('org_same')).toEqual(before);
+    await allocate('org_same', 200);
+    expect((await auditOf('org_same')).slice(1)).toEqual([
+      { action: 'credits.allocated', changes: { monthly_limit: 300, rollover_enabled: true } },
+      { action: 'credits.allocated', changes: { monthly_limit: 200 } },
+    ]);
+  });
+
   test('an allocation above the unallocated credits is refused with both figures, changes nothing and is not audited', async () => {
     await grant('org_short', 50);
     await expect(allocate('org_short', 60)).rejects.toMatchObject({
@@ -154,14 +167,22 @@ describe('settings and events', () => {
   });
 
   test('changed settings are audited under the names that callers know', async () => {
-    const settings = { autoReplenish: false, replenishThreshold: 1, replenishAmount: 2, lowBalanceThreshold: 3, defaultMonthlyLimit: 4 };
+    const settings = { autoReplenish: true, replenishThreshold: 1, replenishAmount: 2, lowBalanceThreshold: 3, defaultMonthlyLimit: 4 };
     const tenant = { organizationId: 'org_names' };
     await asCaller(tenant, () => credits.gateway.updateSettings(settings));
     await asCaller(tenant, () => credits.gateway.updateSettings({ clearLowBalanceThreshold: true }));
     expect((await auditOf('org_names')).map(({ changes }) => changes)).toEqual([
-      { auto_replenish: false, replenish_threshold: 1, replenish_amount: 2, low_balance_threshold: 3, default_monthly_limit: 4 },
+      { auto_replenish: true, replenish_threshold: 1, replenish_amount: 2, low_balance_threshold: 3, default_monthly_limit: 4 },
       { low_balance_threshold: null },
     ]);
+  });
+
+  test('an audit entry of settings lists what differs, and settings that change nothing leave none and no new time', async () => {
+    const update = (settings: object) => asCaller({ organizationId: 'org_unchanged' }, () => credits.gateway.updateSettings(settings));
+    const first = await update({ replenishThreshold: 5, defaultMonthlyLimit: 500 });
+    expect(await update({ replenishThreshold: 5, clearLowBalanceThreshold: true })).toEqual(first);
+    expect(await update({})).toEqual(first);
+    expect(await auditOf('org_unchanged')).toEqual([{ action: 'credits.settings_updated', changes: { replenish_threshold: 5 } }]);
   });
 
   test('each event is written once, in the transaction that causes it', async () => {

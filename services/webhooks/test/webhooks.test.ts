@@ -113,6 +113,28 @@ test('an invalid webhook is refused, and the error names the field', async () =>
   ]);
 });
 
+test('a change lists what differs, one that changes nothing leaves no entry and no new time, and active makes a failing webhook healthy', async () => {
+  const { endpoint } = await create({ description: 'first' });
+  const endpointId = endpoint?.id ?? '';
+  const update = (changes: object) => as(() => webhooks.gateway.updateEndpoint({ endpointId, ...changes }));
+  clock += 1_000;
+  expect((await update({ url, events: { values: events }, description: 'first', active: true })).endpoint).toEqual(endpoint);
+  expect((await update({})).endpoint).toEqual(endpoint);
+  const changed = (await update({ url, description: 'second' })).endpoint;
+  expect(changed).toEqual({ ...endpoint, description: 'second', updatedAt: new Date(clock).toISOString() });
+  const fail = "update endpoints set status = 'failing', failing_since = created_at, first_failure_at = created_at where id = $1";
+  await query(webhooks.databaseUrl, fail, [endpointId]);
+  expect((await update({ active: true })).endpoint).toEqual(changed);
+  await update({ active: false, url });
+  const entries = await query(
+    webhooks.databaseUrl,
+    `select (payload ->> 'changesJson')::json as changes from outbox
+     where topic = 'audit' and payload ->> 'targetId' = $1 and payload ->> 'action' = 'webhook.updated' order by id`,
+    [endpointId],
+  );
+  expect(entries).toEqual([{ description: 'second' }, { status: 'healthy' }, { active: false }].map((changes) => ({ changes })));
+});
+
 test('every method on another tenant’s webhook answers not found', async () => {
   const endpointId = await created();
   await receive('evt_foreign');

@@ -57,12 +57,6 @@ function isInBounds<K extends keyof Settings>(key: K, value: Settings[K] | undef
   return value === undefined || settingRules[key](value);
 }
 
-/** The settings with the named ones changed. A field that is undefined changes nothing: a decoded request may carry such fields. */
-export function withChanges(settings: Settings, changes: Partial<Settings>): Settings {
-  const named = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return { ...settings, ...Object.fromEntries(named) };
-}
-
 /** The row of one tenant's ledger: the accounts that belong to no user, and the sum of those that belong to users. */
 export interface Ledger {
   /** The unallocated credits. */

@@ -15,6 +15,7 @@ test('an allocation moves credits from the pool to the user', () => {
     ok: true,
     kind: 'allocate',
     allocation: { userId: 'u', monthlyLimit: 300, rolloverEnabled: true, effectiveFrom: january, updatedAt: january },
+    changes: { monthlyLimit: 300, rolloverEnabled: true },
   });
   expect(ledger.user('u').balance).toBe(300);
   expect(ledger.ledger).toMatchObject({ pool: 700, allocated: 300 });
@@ -30,6 +31,32 @@ test('an allocation that moves no credits is written with the ledger', () => {
   ledger.one(january, op.limit('l', 'u', 300));
   const outcome = ledger.run(january + dayMs, [op.limit('l2', 'u', 300, true)]);
   expect(outcome).toMatchObject({ ledger: { updatedAt: january + dayMs }, users: [{ rollover: true }], transfers: [] });
+});
+
+test('an allocation names the limits that differ, all of them for the first of a user', () => {
+  expect(ledger.one(january, op.limit('l', 'u', 0))).toMatchObject({ changes: { monthlyLimit: 0, rolloverEnabled: false } });
+  expect(ledger.one(january, op.limit('l2', 'u', 300))).toMatchObject({ changes: { monthlyLimit: 300 } });
+  const changed = ledger.one(january, op.limit('l3', 'u', 300, true));
+  expect(changed).toMatchObject({ changes: { rolloverEnabled: true } });
+  expect(changed).not.toMatchObject({ changes: { monthlyLimit: 300 } });
+});
+
+test('the same allocation again changes nothing, also not when it took effect', () => {
+  ledger.one(january, op.limit('l', 'u', 300, true));
+  const outcome = ledger.run(january + dayMs, [op.limit('l2', 'u', 300, true)]);
+  const allocation = { userId: 'u', monthlyLimit: 300, rolloverEnabled: true, effectiveFrom: january, updatedAt: january };
+  expect(outcome).toMatchObject({ ledger: null, users: [], transfers: [] });
+  expect(outcome.results).toEqual([{ ok: true, kind: 'allocate', allocation, changes: {} }]);
+});
+
+test('the same allocation again fills an account for which the pool had too few credits', () => {
+  ledger.run(january, [op.limit('l', 'u', 600), op.limit('l2', 'other', 400)]);
+  spend(ledger, january, 'm1', 'u', 600);
+  ledger.one(february, op.startMonth('u'));
+  ledger.one(february, op.grant('more', 250));
+  const at = february + dayMs;
+  expect(ledger.one(at, op.limit('l3', 'u', 600))).toMatchObject({ allocation: { effectiveFrom: january, updatedAt: at }, changes: {} });
+  expect(ledger.user('u')).toMatchObject({ balance: 250, updatedAt: at });
 });
 
 test('an allocation beyond what is unallocated is refused with both figures and changes nothing', () => {

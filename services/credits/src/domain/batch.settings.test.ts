@@ -21,7 +21,17 @@ test('only the named settings change', () => {
       defaultMonthlyLimit: 0,
       updatedAt: january + 1,
     },
+    changes: { autoReplenish: true, defaultMonthlyLimit: 0 },
   });
+});
+
+test('a setting that has its value already is no change, and the time stays', () => {
+  const ledger = new LedgerInMemory(january);
+  const settings = { replenishThreshold: 5, lowBalanceThreshold: null };
+  expect(ledger.one(january, { kind: 'settings', id: 's', changes: settings })).toMatchObject({ changes: { replenishThreshold: 5 } });
+  const outcome = ledger.run(january + 1, [{ kind: 'settings', id: 's2', changes: settings }]);
+  expect(outcome).toMatchObject({ ledger: null, results: [{ organization: { updatedAt: january } }] });
+  expect(outcome.results[0]).toHaveProperty('changes', {});
 });
 
 test('a setting out of bounds is refused and changes nothing', () => {

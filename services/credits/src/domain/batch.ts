@@ -1,3 +1,4 @@
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import {
   areSettings,
   isAmount,
@@ -140,11 +141,12 @@ function grant(work: Workspace, operation: GrantOperation): Result {
 
 /**
  * Sets a user's monthly limit and moves the difference between the pool and the account. Only a higher limit can be refused: a lower one
- * takes effect at once, also on the carry-over.
+ * takes effect at once, also on the carry-over. The same limit again may still fill the account from the pool.
  */
 function allocate(work: Workspace, operation: AllocateOperation): Result {
   const { id, userId, monthlyLimit, rollover } = operation;
-  const user = work.user(userId) ?? work.draftUser(userId, 0);
+  const account = work.user(userId);
+  const user = account ?? work.draftUser(userId, 0);
   startMonth(work, user);
   const carried = Math.min(user.carried, monthlyLimit);
   const target = Math.max(0, monthlyLimit + carried - user.used - user.onHold);
@@ -152,23 +154,24 @@ function allocate(work: Workspace, operation: AllocateOperation): Result {
   const pool = work.ledger.pool;
   if (target > room(user) && missing > pool) return refuseShort('insufficient_unallocated_credits', { required: missing, available: pool });
 
-  Object.assign(user, { monthlyLimit, carried, rollover, effectiveFrom: work.now });
+  const limits = { monthlyLimit, rolloverEnabled: rollover };
+  const changes = account ? changedValues({ monthlyLimit: account.monthlyLimit, rolloverEnabled: account.rollover }, limits) : limits;
+  const isChanged = !isEmpty(changes);
+  if (isChanged) Object.assign(user, { monthlyLimit, carried, rollover, effectiveFrom: work.now });
   const key = `allocate:${id}`;
-  if (missing < 0) work.transfer(key, 'return', -missing, user);
-  else work.transfer(key, 'fill', Math.min(missing, pool), user);
-  work.saveUser(user);
-  return {
-    ok: true,
-    kind: 'allocate',
-    allocation: { userId, monthlyLimit, rolloverEnabled: rollover, effectiveFrom: work.now, updatedAt: work.now },
-  };
+  const moved = Math.min(missing, pool);
+  if (moved < 0) work.transfer(key, 'return', -moved, user);
+  else work.transfer(key, 'fill', moved, user);
+  if (isChanged || moved !== 0) work.saveUser(user);
+  const { effectiveFrom, updatedAt } = user;
+  return { ok: true, kind: 'allocate', allocation: { userId, ...limits, effectiveFrom, updatedAt }, changes };
 }
 
 /** Changes the named settings. If they call for replenishment, it happens at once. */
 function changeSettings(work: Workspace, operation: SettingsOperation): Result {
-  work.changeSettings(operation.changes);
+  const changes = work.changeSettings(operation.changes);
   replenish(work, `settings:${operation.id}`);
-  return { ok: true, kind: 'settings', organization: organizationBalance(work.ledger) };
+  return { ok: true, kind: 'settings', organization: organizationBalance(work.ledger), changes };
 }
 
 function startAccountMonth(work: Workspace, operation: StartMonthOperation): Result {

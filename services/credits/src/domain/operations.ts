@@ -118,13 +118,16 @@ export interface Allocation {
   updatedAt: number;
 }
 
+/** The limits of an allocation that differ from those before. */
+export type AllocationChanges = Partial<Pick<Allocation, 'monthlyLimit' | 'rolloverEnabled'>>;
+
 type Success =
   | { ok: true; kind: 'hold'; amount: number }
   | { ok: true; kind: 'settle'; charge: number }
   | { ok: true; kind: 'release'; released: number }
   | { ok: true; kind: 'grant'; amount: number }
-  | { ok: true; kind: 'allocate'; allocation: Allocation }
-  | { ok: true; kind: 'settings'; organization: OrganizationBalance }
+  | { ok: true; kind: 'allocate'; allocation: Allocation; changes: AllocationChanges }
+  | { ok: true; kind: 'settings'; organization: OrganizationBalance; changes: Partial<Settings> }
   | { ok: true; kind: 'start_month'; started: boolean }
   | { ok: true; kind: 'read'; user: UserBalance };
 

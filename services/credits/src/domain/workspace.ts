@@ -1,3 +1,4 @@
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import {
   type Ledger,
   maxIssued,
@@ -7,7 +8,6 @@ import {
   type Settings,
   totalBalance,
   type UserAccount,
-  withChanges,
 } from './accounts.ts';
 import { type Month, monthLabel, monthOf } from './calendar.ts';
 import type { Operation, Refusal, RefusalCode, Result, Shortage } from './operations.ts';
@@ -113,9 +113,13 @@ export class Workspace {
     this.#remembered.set(record.id, record);
   }
 
-  changeSettings(changes: Partial<Settings>): void {
-    this.ledger.settings = withChanges(this.ledger.settings, changes);
+  /** Returns the settings that differ. */
+  changeSettings(values: Partial<Settings>): Partial<Settings> {
+    const changes = changedValues(this.ledger.settings, values);
+    if (isEmpty(changes)) return changes;
+    this.ledger.settings = { ...this.ledger.settings, ...changes };
     this.#touch();
+    return changes;
   }
 
   /** Moves credits; nothing else does. `key` names the operation. An amount of zero adds no transfer. */

@@ -1,9 +1,10 @@
 import { type Call, callers, checkId, newId, type RpcOf, type Tenant, tenantOf } from '@agent-service/contracts';
-import { isoTime, once, writeAudit } from '@agent-service/store';
+import { isEmpty } from '@agent-service/contracts/changes';
+import { isoTime, once, type Sql, writeAudit } from '@agent-service/store';
 import type { CreditsDeps } from '../deps.ts';
 import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
 import { applyOperations } from '../domain/batch.ts';
-import type { Allocation, ReadOperation, Result } from '../domain/operations.ts';
+import type { Allocation, AllocationChanges, ReadOperation, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
 import { requireSuccess } from './holds.ts';
 
@@ -49,14 +50,8 @@ export const setAllocation = ({ store, ledgers, auditRelay }: CreditsDeps): RpcO
         { organizationId, environment },
         { kind: 'allocate', id: newId('trf'), userId, monthlyLimit, rollover: rolloverEnabled },
       );
-      const { allocation } = requireSuccess(result, 'allocate');
-      await writeAudit(sql, call, {
-        action: 'credits.allocated',
-        organizationId,
-        environment,
-        target: { type: 'user', id: userId },
-        changes: { monthly_limit: monthlyLimit, rollover_enabled: rolloverEnabled },
-      });
+      const { allocation, changes } = requireSuccess(result, 'allocate');
+      await audit(sql, call, 'credits.allocated', { type: 'user', id: userId }, changes);
       return { allocation: toUserAllocation(allocation) };
     });
     auditRelay.nudge();
@@ -70,18 +65,16 @@ export const updateSettings = ({ store, ledgers, auditRelay }: CreditsDeps): Rpc
   allow: callers({ scope: 'credits:write', admin: true }),
   async handle(request, call) {
     const { organizationId, environment } = tenantOf(call);
-    const changes = changesOf(request);
+    const values = valuesOf(request);
     await ledgers.prepare();
     const response = await once(store, call, async ({ sql }) => {
-      const { result, ledger } = await ledgers.apply(sql, { organizationId, environment }, { kind: 'settings', id: newId('trf'), changes });
-      requireSuccess(result, 'settings');
-      await writeAudit(sql, call, {
-        action: 'credits.settings_updated',
-        organizationId,
-        environment,
-        target: { type: 'organization', id: organizationId },
-        changes: toAuditChanges(changes),
-      });
+      const { result, ledger } = await ledgers.apply(
+        sql,
+        { organizationId, environment },
+        { kind: 'settings', id: newId('trf'), changes: values },
+      );
+      const { changes } = requireSuccess(result, 'settings');
+      await audit(sql, call, 'credits.settings_updated', { type: 'organization', id: organizationId }, changes);
       return { balance: toOrganizationBalance(organizationId, ledger) };
     });
     auditRelay.nudge();
@@ -89,25 +82,33 @@ export const updateSettings = ({ store, ledgers, auditRelay }: CreditsDeps): Rpc
   },
 });
 
-function changesOf(request: Request): Partial<Settings> {
+function valuesOf(request: Request): Partial<Settings> {
   const { autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, clearLowBalanceThreshold, defaultMonthlyLimit } =
     request;
   const low = clearLowBalanceThreshold ? null : lowBalanceThreshold;
-  const changes = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
-  return Object.fromEntries(changes.filter(([, value]) => value !== undefined)) as Partial<Settings>;
+  const values = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<Settings>;
 }
 
-/** The settings under the names that they have in the public API, as those of every audit entry. */
-const publicNames: Readonly<Record<keyof Settings, string>> = {
+type Changes = Partial<Settings> & AllocationChanges;
+
+/** The names in the public API, which audit entries use. */
+const publicNames: Readonly<Record<keyof Changes, string>> = {
   autoReplenish: 'auto_replenish',
   replenishThreshold: 'replenish_threshold',
   replenishAmount: 'replenish_amount',
   lowBalanceThreshold: 'low_balance_threshold',
   defaultMonthlyLimit: 'default_monthly_limit',
+  monthlyLimit: 'monthly_limit',
+  rolloverEnabled: 'rollover_enabled',
 };
 
-const toAuditChanges = (changes: Partial<Settings>) =>
-  Object.fromEntries(Object.entries(changes).map(([name, value]) => [publicNames[name as keyof Settings], value]));
+/** Writes the audit entry of a change, unless it changed nothing. */
+async function audit(sql: Sql, call: Call, action: string, target: { type: string; id: string }, changes: Changes): Promise<void> {
+  if (isEmpty(changes)) return;
+  const named = Object.entries(changes).map(([name, value]) => [publicNames[name as keyof Changes], value]);
+  await writeAudit(sql, call, { ...tenantOf(call), action, target, changes: Object.fromEntries(named) });
+}
 
 export function toOrganizationBalance(organizationId: string, ledger: Ledger) {
   const { lowBalanceThreshold, updatedAt, ...balance } = organizationBalance(ledger);

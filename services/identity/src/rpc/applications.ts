@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, cutToRole, type RpcOf, requirePrincipal, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, type Transaction, writeAudit } from '@agent-service/store';
 import { LockMode } from '@agent-service/store/entities';
@@ -66,10 +67,11 @@ export const updateOauthApplication = (deps: IdentityDeps): RpcOf<'identity', 'u
     const response = await changeAs(deps, call, async (transaction) => {
       const { em, sql } = transaction;
       const { application, role } = await lockActiveApplication(transaction, caller, id);
-      const changes = {
+      const changes = changedValues(application, {
         ...(name !== undefined && { name: checkName(name) }),
         ...(scopes && { scopes: [...grantScopesOf(scopes.values, caller, role)] }),
-      };
+      });
+      if (isEmpty(changes)) return { application: await readApplication(transaction, call, id) };
       em.assign(application, changes);
       await em.flush();
       const target = { type: 'oauth_client', id };

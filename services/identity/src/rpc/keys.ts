@@ -11,6 +11,7 @@ import {
   type Tenant,
   tenantOf,
 } from '@agent-service/contracts';
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import { processClock } from '@agent-service/runtime';
 import { isoTime, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
 import { type InferEntity, LockMode } from '@agent-service/store/entities';
@@ -131,11 +132,12 @@ export const updateKey = (deps: IdentityDeps): RpcOf<'identity', 'updateKey'> =>
     const change = async (transaction: Transaction) => {
       const { em, sql } = transaction;
       const { key, role } = await lockActiveKey(transaction, caller, keyId);
-      const changes = {
+      const changes = changedValues(key, {
         ...(name !== undefined && { name: checkName(name) }),
         ...(scopes && { scopes: [...grantScopesOf(scopes.values, caller, role)] }),
         ...(tokenTtlSeconds !== undefined && { tokenTtlSeconds: checkTtl(tokenTtlSeconds) }),
-      };
+      });
+      if (isEmpty(changes)) return { key: await readKey(transaction, call, keyId) };
       em.assign(key, changes);
       await em.flush();
       const { tokenTtlSeconds: token_ttl_seconds, ...rest } = changes;

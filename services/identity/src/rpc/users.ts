@@ -12,6 +12,7 @@ import {
   services,
   tenantOf,
 } from '@agent-service/contracts';
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import { processClock } from '@agent-service/runtime';
 import { isViolation, lastOf, limitOf, type Transaction, writeAudit } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
@@ -157,10 +158,10 @@ async function flushUser(em: Transaction['em']): Promise<void> {
 }
 
 interface UserChanges {
-  name?: string;
-  email?: string;
-  role?: Role;
-  status?: UserStatus;
+  name?: string | undefined;
+  email?: string | undefined;
+  role?: Role | undefined;
+  status?: UserStatus | undefined;
 }
 
 const needsAdminKey =
@@ -172,22 +173,23 @@ export const updateUser = (deps: IdentityDeps): RpcOf<'identity', 'updateUser'> 
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
     const { auditRelay, events, waitForRevocation } = deps;
-    const fields = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);
-    const changes = Object.fromEntries(fields) as UserChanges;
-    const response = await changeAs(deps, call, (transaction) => changeUser(transaction, call, events, userId, changes));
+    const values = { name, email, role, status } as UserChanges;
+    const response = await changeAs(deps, call, (transaction) => changeUser(transaction, call, events, userId, values));
     auditRelay.nudge();
     events.nudge();
-    if (changes.status === 'deactivated' || changes.role === 'member' || changes.email !== undefined) await waitForRevocation(0);
+    if (status === 'deactivated' || role === 'member' || email !== undefined) await waitForRevocation(0);
     return response;
   },
 });
 
-async function changeUser({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, changes: UserChanges) {
+async function changeUser({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, values: UserChanges) {
   const caller = requirePrincipal(call);
   const { organizationId } = caller;
   const hasOtherAdmin = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
+  const changes = changedValues(user, values);
+  if (isEmpty(changes)) return { user: toUser(user) };
   const before = { kind: user.kind, role: user.role, status: user.status, email: user.email };
   em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
   checkRights(caller, userId, before, user, hasOtherAdmin);

@@ -9,6 +9,7 @@ import {
   ServiceError,
   tenantOf,
 } from '@agent-service/contracts';
+import { isEmpty } from '@agent-service/contracts/changes';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
@@ -65,7 +66,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
     const { organizationId, environment } = tenantOf(call);
     const tenant = { organizationId, environment };
     const refusal = url === undefined ? undefined : await deps.refusalOfUrl(url);
-    const changes: WebhookChanges = {
+    const values: WebhookChanges = {
       ...(url !== undefined && { url }),
       ...(events && { events: checkEvents(events.values) }),
       ...(description !== undefined && { description: checkText(description, 'description', { max: maxDescriptionLength }) }),
@@ -75,8 +76,9 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
       checkUrl(refusal);
       const webhook = await lockWebhook(em, tenant, id);
       if (!webhook) throw new ServiceError('not_found');
-      await changeWebhook(em, webhook, changes, now());
-      await writeAudit(sql, call, { action: 'webhook.updated', ...tenant, target: { type: 'webhook', id }, changes });
+      const changes = await changeWebhook(em, webhook, values, now());
+      if (!isEmpty(changes))
+        await writeAudit(sql, call, { action: 'webhook.updated', ...tenant, target: { type: 'webhook', id }, changes });
       return { endpoint: toEndpointMessage(webhook) };
     });
     auditRelay.nudge();

@@ -1,4 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
+import { changedValues, isEmpty } from '@agent-service/contracts/changes';
 import { isoTime, LockMode, type Page, type Sql, type Transaction } from '@agent-service/store';
 import { healthy } from '../domain/health.ts';
 import { Webhook, type WebhookRow } from './entities.ts';
@@ -62,20 +63,22 @@ export type WebhookChanges = Partial<Pick<WebhookRow, 'url' | 'events' | 'descri
 
 /**
  * Applies a caller's changes to a locked webhook. A deactivation drops the pending deliveries. An activation resets the health, and
- * deliveries of any age are accepted once all pending ones are dropped.
+ * deliveries of any age are accepted once all pending ones are dropped. Resolves to the values that differ for the caller.
  */
-export async function changeWebhook(em: EntityManager, webhook: WebhookRow, changes: WebhookChanges, at: number): Promise<WebhookRow> {
-  const isDeactivation = webhook.active && changes.active === false;
-  const isActivation = changes.active === true;
+export async function changeWebhook(em: EntityManager, webhook: WebhookRow, values: WebhookChanges, at: number) {
+  const isDeactivation = webhook.active && values.active === false;
+  // Also of a webhook that is active: it may be failing.
+  const isActivation = values.active === true;
+  const changes = changedValues(webhook, { ...values, ...(isActivation && { status: healthy.status }) });
   em.assign(webhook, {
     ...changes,
-    updatedAt: new Date(at),
-    ...(isActivation && { status: healthy.status, failingSince: null, firstFailureAt: null, failedEvents: 0 }),
+    ...(!isEmpty(changes) && { updatedAt: new Date(at) }),
+    ...(isActivation && { failingSince: null, firstFailureAt: null, failedEvents: 0 }),
     ...(isActivation && !webhook.voiding && { voidBefore: null }),
     ...(isDeactivation && { voidBefore: new Date(at), voiding: true }),
   });
   await em.flush();
-  return webhook;
+  return changes;
 }
 
 /** Hides a locked webhook from callers at once and drops its deliveries; a sweep removes it later. */

@@ -1,5 +1,6 @@
 import { type AgentDefinition, type AgentStatus, type DefinitionChanges, fieldEntries } from '@agent-service/contracts/agents/fields';
 import type { Tenant } from '@agent-service/contracts/callers/principal';
+import { changedValues } from '@agent-service/contracts/changes';
 
 export interface Agent extends AgentDefinition {
   readonly id: string;
@@ -59,19 +60,12 @@ export type ChangeOutcome =
 export function changeAgent(agent: Agent, changes: AgentChanges, now: number): ChangeOutcome {
   const to = changes.status ?? agent.status;
   if (!allowedTransitions[agent.status].includes(to)) return { kind: 'refused', from: agent.status, to };
-  const fields = (Object.keys(changes) as ChangedField[]).filter(
-    (field) => changes[field] !== undefined && !isEqual(changes[field], agent[field]),
-  );
+  const values = changedValues(agent, changes);
+  const fields = Object.keys(values) as ChangedField[];
   if (fields.length === 0) return { kind: 'changed', agent, fields };
-  const values = Object.fromEntries(fields.map((field) => [field, changes[field]]));
   const updatedAt = Math.max(now, agent.updatedAt + 1);
   return { kind: 'changed', agent: { ...agent, ...values, version: agent.version + 1, updatedAt }, fields };
 }
-
-const isEqual = (one: unknown, other: unknown): boolean =>
-  Array.isArray(one) && Array.isArray(other)
-    ? one.length === other.length && one.every((value, index) => value === other[index])
-    : one === other;
 
 /** The counters of lists tell agents apart by these. */
 export interface Counted {
