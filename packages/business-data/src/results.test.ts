@@ -63,6 +63,13 @@ test('numbers in a JSON value are numbers where JavaScript keeps them exactly', 
   });
 });
 
+test('a JSON value that is nested too deep to be written again stays text', () => {
+  const nested = (depth: number, inner: string) => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
+  expect(toValue(nested(64, '1'), 'json')).toEqual(JSON.parse(nested(64, '1')));
+  // The second has a number whose digits are read from the text.
+  for (const text of [nested(65, '1'), nested(100_000, '9007199254740993')]) expect(toValue(text, 'json')).toBe(text);
+});
+
 test('the other types as callers expect them', () => {
   expect([
     toValue('t', 'boolean'),

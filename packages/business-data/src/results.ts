@@ -1,8 +1,9 @@
+import { everyNumber, isWithinDepth, maxJsonDepth } from '@agent-service/contracts/json-values';
 import { malformed } from './failure.ts';
 import { type CatalogColumn, maxLabels, quoteIfNeeded } from './scope/catalog.ts';
 import type { ScopedTable } from './scope/scope.ts';
 
-/** A value of a result. Numbers that JavaScript would round stay text. */
+/** A value of a result. Numbers that JavaScript would round stay text, and so does JSON that is nested too deep. */
 export type Value = null | boolean | number | string | readonly unknown[] | { readonly [key: string]: unknown };
 
 export type ValueType = 'boolean' | 'number' | 'date' | 'timestamp' | 'json' | 'text';
@@ -36,10 +37,12 @@ const mayBeRounded = /[\d.]{16}|\de/i;
 const keepDigits = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   typeof value === 'number' && source !== undefined ? toNumber(source) : value;
 
-/** The error of the parser quotes the value, and errors are logged. */
+/** The error of the parser quotes the value, and errors are logged. Only the parsing without a function is not recursive. */
 function parseJson(text: string): Value {
   try {
-    return JSON.parse(text, mayBeRounded.test(text) ? keepDigits : undefined) as Value;
+    const value = JSON.parse(text) as Value;
+    if (!isWithinDepth(value, maxJsonDepth)) return text;
+    return mayBeRounded.test(text) ? (JSON.parse(text, keepDigits) as Value) : value;
   } catch {
     throw malformed(new Error('a value of a JSON type is no JSON'));
   }
@@ -52,11 +55,10 @@ const exactDigits = 15;
  * True when a double keeps all digits of every number in a JSON value, at any depth. A number that was rounded when it was parsed
  * (1.00000000000000001 is 1) cannot be noticed.
  */
-export function isExact(value: unknown): boolean {
-  if (typeof value === 'number')
-    return Number.isInteger(value) ? Number.isSafeInteger(value) : digitsOf(String(value)).length <= exactDigits;
-  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
-}
+export const isExact = (value: unknown): boolean =>
+  everyNumber(value, (number) =>
+    Number.isInteger(number) ? Number.isSafeInteger(number) : digitsOf(String(number)).length <= exactDigits,
+  );
 
 /** The exponent reaches to the end of the text: a pattern that stops at a line end would be tried at each `e` of a hostile number. */
 const digitsOf = (number: string): string => number.replace(/e.*/is, '').replace(/\D/g, '').replace(/^0+/, '');

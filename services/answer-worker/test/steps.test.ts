@@ -163,6 +163,15 @@ test('the result, the use of the model and every step are reported with the answ
   expect(refused).toBe(false);
 });
 
+test('an answer from a JSON value that is nested too deep to be written again has it as text', async () => {
+  const deep = `${'['.repeat(5_000)}1${']'.repeat(5_000)}`;
+  const sql = "select (repeat('[', 5000) || '1' || repeat(']', 5000))::json as facts";
+  await dispatched([{ kind: 'tools', calls: [{ name: 'query', arguments: { sql } }] }]);
+  await completed();
+  const { rows } = JSON.parse(scene.agents.completed[0]?.record?.resultJson ?? '');
+  expect(rows).toEqual([[deep]]);
+});
+
 test('a change is claimed before it runs and finished after; an invalid change claims nothing', async () => {
   await dispatched([{ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', rows: [] } }] }, edit(1), edit(77)]);
   await completed();

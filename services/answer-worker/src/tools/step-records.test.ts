@@ -148,7 +148,8 @@ test('the chart of an answer is its first block of vega-lite that is an object',
   const block = (text: string) => `Sales:\n\n${'`'.repeat(3)}vega-lite\n${text}\n${'`'.repeat(3)}\nDone.`;
   expect(chartIn(block('{"mark": "bar"}'))).toEqual({ mark: 'bar' });
   const unclosed = block('{}').replace('\nDone.', ' Done.');
-  for (const text of ['no chart', unclosed, block('[1]'), block('{'), block(`{"a":"${'x'.repeat(40_000)}"}`)])
+  const deep = block(`{"mark":${'['.repeat(10_000)}${']'.repeat(10_000)}}`);
+  for (const text of ['no chart', unclosed, deep, block('[1]'), block('{'), block(`{"a":"${'x'.repeat(40_000)}"}`)])
     expect(chartIn(text)).toBeNull();
   fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => void chartIn(block(text))));
 });

@@ -1,5 +1,6 @@
 import type { QueryResult, ToolResult } from '@agent-service/business-data';
 import type { AnswerMessage } from '@agent-service/contracts';
+import { isWithinDepth, maxJsonDepth } from '@agent-service/contracts/json-values';
 import { fencedBlock } from '@agent-service/contracts/text';
 
 /** A call of a tool. */
@@ -106,7 +107,8 @@ export function chartIn(content: string): Readonly<Record<string, unknown>> | nu
   if (text === '' || text.length > maxChartLength) return null;
   try {
     const chart: unknown = JSON.parse(text);
-    return typeof chart === 'object' && chart !== null && !Array.isArray(chart) ? (chart as Record<string, unknown>) : null;
+    const isObject = typeof chart === 'object' && chart !== null && !Array.isArray(chart);
+    return isObject && isWithinDepth(chart, maxJsonDepth) ? (chart as Record<string, unknown>) : null;
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 import type { AnswerMessage, AnswerRecord, Client } from '@agent-service/contracts';
+import { everyNumber, isWithinDepth } from '@agent-service/contracts/json-values';
 import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { tier } from './agent.ts';
@@ -71,18 +72,8 @@ export const newMessage = z.strictObject({
   }),
 });
 
-function isWithinDepth(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
-}
-
 /** A number that is too large, Infinity here, is none of the whole ones. */
 const keepsItsValue = (number: number) => !Number.isInteger(number) || Number.isSafeInteger(number);
-
-function everyNumber(value: unknown, holds: (number: number) => boolean): boolean {
-  if (typeof value === 'number') return holds(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every((inner) => everyNumber(inner, holds));
-}
 
 const query = z
   .strictObject({
