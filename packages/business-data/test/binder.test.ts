@@ -71,6 +71,22 @@ const spellings: readonly ((f: string) => string)[] = [
   (f) => `select t.${f} from json_table('{}', '$' columns (z text path '$.a')) t`,
   (f) => `select a.c1 from items ${f}, (select ${f}.c1) a`,
   (f) => `select a.${f} from (select c1 as z, c2 from items) a, (select 1 as ${f}) b`,
+  (f) => `select count(*) from items i having max(i.${f}) > ''`,
+  (f) => `select i.c1 from items i window w as (order by i.${f})`,
+  (f) => `select c1 from items limit ('1'::text).${f}`,
+  (f) => `select c1 from items offset ('1'::text).${f}`,
+  (f) => `values (1) order by ('1'::text).${f}`,
+  (f) => `values (1) limit ('1'::text).${f}`,
+  (f) => `select c1 from items union select b1 from boxes order by ('1'::text).${f}`,
+  (f) => `select c1 from items union select b1 from boxes limit ('1'::text).${f}`,
+  (f) => `select c1 from items union select b1 from boxes offset ('1'::text).${f}`,
+  (f) => `select sum(1) over (order by c1 rows ('1'::text).${f} preceding) from items`,
+  (f) => `select sum(1) over (order by c1 rows between 1 preceding and ('1'::text).${f} following) from items`,
+  (f) => `select i.parts[i.${f}] from items i`,
+  (f) => `select i.parts[1:i.${f}] from items i`,
+  (f) => `select c1 from items tablesample bernoulli (('1'::text).${f})`,
+  (f) => `select c1 from items tablesample bernoulli (1) repeatable (('1'::text).${f})`,
+  (f) => `select t.z from items i, json_table('{}', '$' columns (z text path '$.a' default i.${f} on empty)) t`,
 ];
 
 const placeholder = 'placeholder_name';
