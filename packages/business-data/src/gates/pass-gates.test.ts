@@ -71,6 +71,11 @@ test.each([
   ['', 'Send exactly one statement.'],
   [`select ${'('.repeat(20_000)}1`, 'at most 16000 characters'],
   [`select ${'not '.repeat(3_000)}true`, 'nested too deeply'],
+  [`select 1 from t${Array.from({ length: 60 }, (_, n) => `, t t${n}`).join('')}`, 'at most 60 tables'],
+  ['select a from t tablesample public.evil (1)', 'The sampling method public.evil is not available here.'],
+  ['select count(*) over w from t', 'There is no window "w" here.'],
+  ["select 'a\0'", 'A statement cannot contain such characters.'],
+  ["select '\ud800'", 'A statement cannot contain such characters.'],
 ])('the refusal says what to change: %.40s', (text, message) => {
   expect(() => passGates(text, scope)).toThrow(message);
 });
