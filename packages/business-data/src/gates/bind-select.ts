@@ -166,8 +166,9 @@ function createCte(expression: Tree, context: Context, binder: Binder): Cte {
         left = columns;
       }),
     );
-    const { list, open } = rename(left && recursive ? afterSteps(name, left, bound) : bound);
-    return { list: [...list, ...(open ? [] : addedColumns(expression))], open };
+    const own = rename(left && recursive ? afterSteps(name, left, bound) : bound);
+    const added = addedColumns(expression, own, context, binder);
+    return { list: [...own.list, ...(own.open ? [] : added)], open: own.open };
   };
   return {
     level: context.level,
@@ -175,7 +176,6 @@ function createCte(expression: Tree, context: Context, binder: Binder): Cte {
       if (columns) return columns;
       if (!started) {
         columns = bind();
-        bindCycle(expression, context, binder);
         return columns;
       }
       if (left === undefined) throw new Refusal(`The query "${name}" can refer to itself only on the right side of its UNION.`);
@@ -193,16 +193,18 @@ function afterSteps(name: string, left: Columns, bound: Columns): Columns {
   return { list, open: bound.open };
 }
 
-/** Columns that SEARCH and CYCLE add. */
-function addedColumns({ search_clause: search, cycle_clause: cycle }: Tree): Column[] {
-  const names = [
-    ...(isTree(search) ? [search['search_seq_column']] : []),
-    ...(isTree(cycle) ? [cycle['cycle_mark_column'], cycle['cycle_path_column']] : []),
-  ];
-  return names.map((name) => ({ name: textOf(name) ?? '', size: 100, hidden: true }));
-}
-
-function bindCycle({ cycle_clause: cycle }: Tree, context: Context, binder: Binder): void {
-  if (!isTree(cycle)) return;
-  binder.expression([cycle['cycle_mark_value'], cycle['cycle_mark_default']], context);
+/** Columns that SEARCH and CYCLE add: marks, which are constants, and lists to which each step adds a row. */
+function addedColumns({ search_clause: search, cycle_clause: cycle }: Tree, columns: Columns, context: Context, binder: Binder): Column[] {
+  const added = (name: unknown, size: number): Column => ({ name: textOf(name) ?? '', size, hidden: true });
+  const listOfRows = (name: unknown, names: unknown): Column => {
+    const row = (namesOf(names) ?? []).reduce((sum, one) => sum + (findIn(columns, one)?.size ?? 0), 0);
+    return added(name, sizeAfterSteps(row, startingSize + row));
+  };
+  const list: Column[] = [];
+  if (isTree(search)) list.push(listOfRows(search['search_seq_column'], search['search_col_list']));
+  if (isTree(cycle)) {
+    const mark = binder.expression([cycle['cycle_mark_value'], cycle['cycle_mark_default']], context);
+    list.push(added(cycle['cycle_mark_column'], mark), listOfRows(cycle['cycle_path_column'], cycle['cycle_col_list']));
+  }
+  return list;
 }

@@ -89,6 +89,7 @@ test('a name that two tables of the scope have is refused without its schema', (
 
 const nine = 'c'.repeat(900);
 const long = "(select repeat(repeat('x', 1000), 100) as x) s";
+const steps = "r(z) as (select repeat('x', 9000) union all select z from r)";
 const longest = "repeat(repeat('x', 1000), 1000)";
 test.each([
   `select length(replace(replace(repeat('a', 1000), 'a', repeat('b', 1000)), 'b', '${nine}'))`,
@@ -157,6 +158,9 @@ test.each([
   `select nullif(x, '') || 'a', x = '' from (select ${longest} as x) s`,
   `select x || 'a' from (values ('a'), (${longest})) as v(x)`,
   'select array_agg(a) <@ array_agg(id) from t',
+  `with recursive ${steps} cycle z set m to '${nine}' default '' using p select repeat(m, 9000) from r`,
+  `with recursive ${steps} cycle z set m using p select repeat(p::text, 100) from r`,
+  `with recursive ${steps} search depth first by z set o select repeat(o::text, 100) from r`,
 ])('text that may grow without limit is refused: %s', (text) => {
   expect(() => passGates(text, scope)).toThrow(/too long|must be a literal|must add up to|number, not an argument/);
 });
