@@ -4,7 +4,7 @@ import { catalogColumn as column, catalogTable as table } from '../../test/suppo
 import { Refusal } from '../failure.ts';
 import type { Catalog } from '../scope/catalog.ts';
 import { resolveScope } from '../scope/resolve-scope.ts';
-import { passGates } from './pass-gates.ts';
+import { confine, passGates } from './pass-gates.ts';
 
 const catalog: Catalog = {
   defaultSchema: 'public',
@@ -78,6 +78,13 @@ test.each([
   ["select '\ud800'", 'A statement cannot contain such characters.'],
 ])('the refusal says what to change: %.40s', (text, message) => {
   expect(() => passGates(text, scope)).toThrow(message);
+});
+
+test('a tree is refused when PostgreSQL reads another tree from its text', () => {
+  // The parser reads "- 1" as a constant.
+  const negated = { A_Expr: { kind: 'AEXPR_OP', name: [{ String: { sval: '-' } }], rexpr: { A_Const: { ival: { ival: 1 } } } } };
+  const select = { targetList: [{ ResTarget: { val: negated } }], limitOption: 'LIMIT_OPTION_DEFAULT', op: 'SETOP_NONE' };
+  expect(() => confine({ SelectStmt: select }, scope)).toThrow('could not be limited to the columns in scope');
 });
 
 test('a name that two tables of the scope have is refused without its schema', () => {
