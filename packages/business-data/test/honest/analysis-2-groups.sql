@@ -24,3 +24,6 @@ select to_char(placed_at, 'YYYY-"Q"Q') as quarter, count(distinct customer_id) a
 select name, orders, orders > avg(orders) over () as above from (select c.name, count(o.*) as orders from customers c left join orders o on o.customer_id = c.id group by c.name) x order by orders desc, name limit 15;
 select (array_agg(p.name order by p.price desc))[1] as dearest, (array_agg(p.name order by p.price))[1] as cheapest, p.category from products p group by p.category order by p.category;
 select e.department, jsonb_object_agg(e.title, e.n order by e.title) as titles from (select department, title, count(*) as n from employees group by department, title) e group by e.department order by e.department;
+select c.id, count(*) as orders from customers c join orders o on o.customer_id = c.id group by c.id having sum(o.total) > c.credit_limit order by c.id limit 25;
+select c.id, sum(o.total) as spent, rank() over by_region as place from customers c join orders o on o.customer_id = c.id group by c.id window by_region as (partition by c.region order by sum(o.total) desc, c.id) order by c.id limit 25;
+select channel, count(*) filter (where total not between 100 and 900) as unusual, count(*) filter (where total not between symmetric 900 and 100) as unusual_too from orders group by channel order by channel;
