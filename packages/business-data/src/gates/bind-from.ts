@@ -70,7 +70,8 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
     const alias = isTree(join['alias']) ? join['alias'] : undefined;
     if (alias) return namedPart(alias, '', star);
     const usingAlias = isTree(join['join_using_alias']) ? textOf(join['join_using_alias']['aliasname']) : undefined;
-    const relation: Relation = { name: usingAlias, columns: { list: merged, open: false }, qualifiedOnly: true };
+    // It stands after the sides of its join, so that a name without it is found there first.
+    const relation: Relation = { name: usingAlias, columns: { list: merged, open: false } };
     return { relations: usingAlias === undefined ? inside : [...inside, relation], star };
   }
   return bind;

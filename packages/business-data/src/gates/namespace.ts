@@ -73,8 +73,6 @@ export interface Relation {
   /** Undefined: only its columns can be named. */
   readonly name: string | undefined;
   readonly columns: Columns;
-  /** Its columns must be qualified: the alias of JOIN ... USING. */
-  readonly qualifiedOnly?: boolean;
 }
 
 /** The relations that one query level sees, and the level around it. */
@@ -136,8 +134,8 @@ export function findRelation(namespace: Namespace | undefined, name: string): Re
 /** A column of the innermost query level that has one of this name. PostgreSQL prefers columns to relations. */
 export function findColumn(namespace: Namespace | undefined, name: string): Column | undefined {
   for (let level = namespace; level !== undefined; level = level.parent) {
-    for (const { columns, qualifiedOnly } of level.relations) {
-      const column = qualifiedOnly ? undefined : findIn(columns, name);
+    for (const { columns } of level.relations) {
+      const column = findIn(columns, name);
       if (column) return column;
     }
   }
