@@ -228,6 +228,7 @@ test('every network without receivers is refused, also where the operator lists 
     ...['0.1.2.3', '169.254.1.1', '100.100.100.200', '192.0.0.192', '168.63.129.16', '239.1.1.1', '240.0.0.1', '255.255.255.255'],
     ...['::', 'fe80::1', 'fec0::1', 'ff02::1', 'fd00:ec2::254', 'fd20:ce::254'],
     // With a link-local IPv4 address in them.
+    ...['fe80::ffff:808:808', 'fec0::ffff:808:808', 'ff02::ffff:808:808'],
     ...['::a9fe:a9fe', '::ffff:0:a9fe:a9fe', '2002:a9fe:a9fe::1', '2001:0:4136:e378:8000:63bf:5601:5601'],
   ];
   expect(addressesWithout.filter((address) => isReachable(address, []) || isReachable(address, everything))).toEqual([]);
@@ -239,6 +240,8 @@ test('every network of a special purpose is reachable only where the operator li
     ...['127.0.0.1', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '192.0.0.1', '192.0.2.1', '192.88.99.1', '192.31.196.1'],
     ...['192.52.193.1', '192.175.48.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '::1', 'fc00::1', '2001:2::1', '2001:db8::1'],
     ...['2002:808:808::1', '3fff::1', '2620:4f:8000::1', '64:ff9b:1::808:808'],
+    // Not IPv4-mapped, because there are no zeros before ffff.
+    ...['fd00:1::ffff:808:808', '2001:db8::ffff:808:808', '3fff::ffff:808:808'],
   ];
   expect(special.filter((address) => isReachable(address, []))).toEqual([]);
   expect(special.filter((address) => !isReachable(address, networks(address)))).toEqual([]);
