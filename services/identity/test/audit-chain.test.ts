@@ -203,9 +203,10 @@ describe('anchors', () => {
   test('an anchor that was changed is refused, and a chain with a false head gets none', async () => {
     await append('org_changed_anchor', 3);
     const { anchors } = await world.identity.operator.listAuditAnchors({ organizationId: 'org_changed_anchor' });
-    expect(await check(anchors.map((anchor) => ({ ...anchor, at: '2020-01-01T00:00:00.000Z' })))).toEqual([
-      '3: the anchor does not match its signature',
-    ]);
+    for (const changed of [{ at: '2020-01-01T00:00:00.000Z' }, { sequence: '2' }, { hash: 'b'.repeat(64) }])
+      expect(await check(anchors.map((anchor) => ({ ...anchor, ...changed })))).toEqual([
+        `${changed.sequence ?? 3}: the anchor does not match its signature`,
+      ]);
     expect(await check(anchors.map((anchor) => ({ ...anchor, keyVersion: 9 })))).toEqual(['3: AUDIT_KEYS has no version 9']);
     await tamper(
       "delete from audit_entries where organization_id = 'org_changed_anchor' and sequence = 3",
