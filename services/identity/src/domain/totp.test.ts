@@ -19,8 +19,12 @@ test('a code is accepted a step early or late, and at no other time', () => {
     fc.property(fc.integer({ min: 0, max: 2 ** 31 }), fc.integer({ min: -3, max: 3 }), (seconds, shift) => {
       const step = stepAt(seconds * 1_000) + shift;
       if (step < 0) return;
-      const accepted = stepOf(secret, codeOf(secret, step), seconds * 1_000);
-      if (Math.abs(shift) <= 1) expect(codeOf(secret, accepted ?? -1)).toBe(codeOf(secret, step));
+      const code = codeOf(secret, step);
+      const accepted = stepOf(secret, code, seconds * 1_000);
+      // Another step can happen to have the same code.
+      const present = [-1, 0, 1].map((near) => step - shift + near).filter((each) => each >= 0 && codeOf(secret, each) === code);
+      expect(accepted).toBe(present[0]);
+      if (Math.abs(shift) <= 1) expect(present).toContain(step);
     }),
   );
   expect(stepOf(secret, codeOf(secret, 1_000), 1_003 * 30_000)).toBeUndefined();
@@ -36,6 +40,7 @@ test('secrets are written in base32 as RFC 4648 has it', () => {
     ['foob', 'MZXW6YQ'],
     ['fooba', 'MZXW6YTB'],
     ['foobar', 'MZXW6YTBOI'],
+    ['12345678901234567890', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'],
   ] as const)
     expect(toBase32(Buffer.from(text))).toBe(expected);
   expect(otpUri('MZXQ', 'a@b.example', 'A & B')).toBe('otpauth://totp/A%20%26%20B%3Aa%40b.example?secret=MZXQ&issuer=A%20%26%20B');
