@@ -87,6 +87,13 @@ test('a limit below the credits used is accepted and leaves none available', () 
   expect(ledger.user('u').balance).toBe(0);
 });
 
+test('carried credits stay on top of a raised limit', () => {
+  ledger.run(january, [op.grant('more', 1_000), op.limit('l', 'u', 500, true)]);
+  spend(ledger, january, 'm1', 'u', 300);
+  ledger.one(february, op.limit('l2', 'u', 600, true));
+  expect(ledger.user('u')).toMatchObject({ monthlyLimit: 600, balance: 800, carried: 200 });
+});
+
 test('a limit of 0 takes effect at once, also on carried credits', () => {
   ledger.one(january, op.limit('l', 'u', 100, true));
   ledger.one(february, op.limit('l2', 'u', 0, true));

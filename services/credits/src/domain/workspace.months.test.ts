@@ -39,6 +39,14 @@ test('months without an operation count as unused', () => {
   expect(ledger.user('u')).toMatchObject({ balance: 200, carried: 100, used: 0 });
 });
 
+test('months that the pool could not fill carry nothing over', () => {
+  ledger.one(january, op.limit('l', 'u', 1_000, true));
+  spend(ledger, january, 'm1', 'u', 1_000);
+  ledger.one(march, op.startMonth('u'));
+  expect(ledger.ledger.pool).toBe(0);
+  expect(ledger.user('u')).toMatchObject({ balance: 0, carried: 0, used: 0 });
+});
+
 test('a month starts once, with any operation as its first', () => {
   ledger.one(january, op.limit('l', 'u', 100));
   const results = ledger.run(february, [op.hold('m1', 'u', 1), op.startMonth('u'), op.read('u'), op.startMonth('u')]).results;
