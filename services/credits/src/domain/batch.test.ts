@@ -2,9 +2,10 @@ import { expect, test } from '@jest/globals';
 import { newLedger, newUser } from './accounts.ts';
 import { applyOperations } from './batch.ts';
 import { openHold } from './holds.ts';
-import { january, op } from './testing/examples.ts';
+import type { Operation } from './operations.ts';
+import { january, op, refusal } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { touchedBy } from './workspace.ts';
+import { touchedBy, Workspace } from './workspace.ts';
 
 test('one batch can grant, allocate, hold and settle, each with the effect of the one before', () => {
   const ledger = new LedgerInMemory(january);
@@ -39,6 +40,28 @@ test('an account that holds less than its open hold fails the whole batch', () =
   const users = new Map([['u', { ...newUser('u', 10, january), onHold: 3 }]]);
   const state = { ledger: newLedger(january), users, holds, remembered: new Map() };
   expect(() => applyOperations(state, january, [op.settle('m', 4)])).toThrow('would leave holds below zero');
+});
+
+test('a transfer of a negative amount fails the whole batch, also from outside', () => {
+  const state = { ledger: newLedger(january), users: new Map(), holds: new Map(), remembered: new Map() };
+  const work = new Workspace(state, january);
+  expect(() => work.transfer('grant:p', 'purchase', -1, null)).toThrow('transfer grant:p:purchase of -1 would leave outside below zero');
+});
+
+test.each<Operation>([
+  op.hold('', 'u', 4),
+  op.hold('m', '', 4),
+  op.settle('', 4),
+  op.release(''),
+  op.grant('', 4),
+  op.limit('', 'u', 4),
+  op.limit('l', '', 4),
+  { kind: 'settings', id: '', changes: {} },
+  op.startMonth(''),
+  op.read(''),
+])('an operation with an empty id is refused and stores nothing: %j', (operation) => {
+  const outcome = new LedgerInMemory(january).run(january, [operation]);
+  expect(outcome).toMatchObject({ results: [refusal('invalid_request')], ledger: null, users: [], holds: [], remembered: [] });
 });
 
 test('touchedBy lists the rows that a batch needs', () => {

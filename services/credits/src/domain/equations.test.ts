@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { checkFigures, type TenantFigures } from './equations.ts';
+import { checkFigures, type TenantFigures, type UserFigures } from './equations.ts';
 import { january, op, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
@@ -53,6 +53,47 @@ test('an account above its limit and a figure below zero are reported', () => {
   expect(equationsOff(ledger.figures())).toContain('ledger: unallocated >= 0');
   ledger.ledger = { ...ledger.ledger, spent: -1 };
   expect(equationsOff(ledger.figures())).toContain('ledger: spent >= 0');
+});
+
+type Falsify = (figures: TenantFigures) => Partial<TenantFigures>;
+
+const ledgerWith =
+  (change: (ledger: TenantFigures['ledger']) => Partial<TenantFigures['ledger']>): Falsify =>
+  ({ ledger: row }) => ({ ledger: { ...row, ...change(row) } });
+
+const accountWith =
+  (change: Partial<UserFigures['account']>): Falsify =>
+  ({ users }) => ({ users: [...users].map((user) => ({ ...user, account: { ...user.account, ...change } })) });
+
+const userWith =
+  (change: Partial<UserFigures>): Falsify =>
+  ({ users }) => ({ users: [...users].map((user) => ({ ...user, ...change })) });
+
+test.each<[string, Falsify]>([
+  ['ledger: allocated = user accounts + their open holds', ledgerWith(({ allocated }) => ({ allocated: allocated + 1 }))],
+  ['ledger: issued = unallocated + allocated + spent', ledgerWith(({ issued }) => ({ issued: issued + 1 }))],
+  ['ledger: unallocated = its transfers', () => ({ poolByTransfers: 1 })],
+  ['ledger: spent = its transfers', () => ({ spentByTransfers: 1 })],
+  ['ledger: issued = its transfers', () => ({ issuedByTransfers: 1 })],
+  ['ledger: spent = usage records', () => ({ spentByRecords: 1 })],
+  ['ledger: no open hold is without an account', () => ({ strayHolds: 1 })],
+  ['ledger: unallocated >= 0', ledgerWith(() => ({ pool: -1 }))],
+  ['ledger: allocated >= 0', ledgerWith(() => ({ allocated: -1 }))],
+  ['ledger: spent >= 0', ledgerWith(() => ({ spent: -1 }))],
+  ['ledger: issued >= 0', ledgerWith(() => ({ issued: -1 }))],
+  ['u: held = open holds', userWith({ openHolds: 1 })],
+  ['u: balance = its transfers', userWith({ balanceByTransfers: 1 })],
+  ['u: held = its transfers', userWith({ heldByTransfers: 1 })],
+  ['u: used this month = usage records of the month', userWith({ usedByRecords: 1 })],
+  ['u: balance <= what the limit allows', accountWith({ monthlyLimit: 50 })],
+  ['u: carried <= monthly limit', accountWith({ carried: 101 })],
+  ['u: balance >= 0', accountWith({ balance: -1 })],
+  ['u: held >= 0', accountWith({ onHold: -1 })],
+  ['u: used this month >= 0', accountWith({ used: -1 })],
+  ['u: carried >= 0', accountWith({ carried: -1 })],
+])('a false figure is reported: %s', (equation, falsify) => {
+  const figures = ledger.figures();
+  expect(equationsOff({ ...figures, ...falsify(figures) })).toContain(equation);
 });
 
 function restored(): LedgerInMemory {
