@@ -152,7 +152,14 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
 const streamed = [false, true].map((stream) => ({ stream }));
 
 describe.each(streamed)('streamed $stream', ({ stream }) => {
-  test.each(['{"sql": "sel', '[1]', '"select 1"', 'null'])('arguments other than an object are reported and not run: %s', async (text) => {
+  const deep = `{"sql": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`;
+  test.each([
+    ['cut off', '{"sql": "sel'],
+    ['a list', '[1]'],
+    ['a text', '"select 1"'],
+    ['null', 'null'],
+    ['nested too deep', deep],
+  ])('arguments other than an object are reported and not run: %s', async (_, text) => {
     const requests = outputs({ kind: 'tools', calls: [{ name: 'query', arguments: text }] }, { kind: 'text', text: 'Sorry.' });
     const database = tool('query', () => '');
     expect(await ask(open().models, { stream, tools: [database] })).toMatchObject({ content: 'Sorry.' });

@@ -1,3 +1,4 @@
+import { isWithinDepth, maxJsonDepth } from '@agent-service/contracts/json-values';
 import { fencedBlock } from '@agent-service/contracts/text';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -8,10 +9,11 @@ export const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value)
 
 export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The value of a JSON text; undefined for malformed text. */
+/** The value of a JSON text; undefined for text that is malformed, or nested too deep to be written again. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isWithinDepth(value, maxJsonDepth) ? value : undefined;
   } catch {
     return undefined;
   }
