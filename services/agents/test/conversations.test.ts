@@ -89,7 +89,10 @@ describe('feedback', () => {
     const give = (score: number, comment: string, caller = {}) =>
       asCaller(caller, () => agents.gateway.setFeedback({ agentId, messageId, score, comment }));
     await give(2, 'No.');
-    expect((await give(5, 'Yes.')).feedback).toMatchObject({ messageId, score: 5, comment: 'Yes.' });
+    const replaced = await give(5, 'Yes.');
+    expect(replaced.feedback).toMatchObject({ messageId, score: 5, comment: 'Yes.' });
+    // The same feedback again changes nothing, also not its time.
+    expect(await give(5, 'Yes.')).toEqual(replaced);
     const read = await asCaller({}, () => agents.gateway.getMessage({ agentId, messageId }));
     expect(read.feedback).toMatchObject({ score: 5, comment: 'Yes.' });
     const { messages, feedback } = await asCaller({}, () => agents.gateway.listMessages({ agentId, conversationId }));

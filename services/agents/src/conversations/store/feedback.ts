@@ -37,12 +37,15 @@ interface NewFeedback {
 
 const columns = 'message_id as "messageId", score, comment, updated_at as "updatedAt"';
 
-// The lock keeps the conversation, whose removal takes its feedback along, until this transaction ends.
+// The same feedback again keeps its time. The lock keeps the conversation, whose removal takes its feedback along, until this transaction ends.
 const replace = `
   insert into message_feedback (organization_id, environment, message_id, conversation_id, user_id, score, comment, updated_at)
   select $1, $2, $3, id, $5, $6, $7, now() from conversations where organization_id = $1 and environment = $2 and id = $4 for key share
   on conflict (organization_id, environment, message_id)
-  do update set score = excluded.score, comment = excluded.comment, updated_at = excluded.updated_at returning ${columns}`;
+  do update set score = excluded.score, comment = excluded.comment, updated_at = case
+    when (message_feedback.score, message_feedback.comment) = (excluded.score, excluded.comment) then message_feedback.updated_at
+    else excluded.updated_at end
+  returning ${columns}`;
 
 /** Undefined where the conversation was removed in the meantime. */
 export async function replaceFeedback(
