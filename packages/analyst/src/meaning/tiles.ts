@@ -5,7 +5,7 @@ import type { Value, ValueIndex } from '../schema/value-index.ts';
 import { grainOf, type Period, type TimeGroup } from '../words/grains.ts';
 import { spansIn } from '../words/periods.ts';
 import { isFiller, type Tag, tagsOf } from '../words/phrases.ts';
-import { signedNumberOf, type Word } from '../words/words.ts';
+import { signedNumberOf, toWords, type Word, wordsOf } from '../words/words.ts';
 
 export interface ColumnMeaning {
   readonly table: Table;
@@ -52,16 +52,26 @@ export function vocabularyOf(schema: Schema, index: ValueIndex): Vocabulary {
     if (concept.sources(schema).some(({ base }) => schema.some(({ name }) => name === base)))
       for (const phrase of concept.phrases) add(conceptsOf, phrase, concept);
   for (const table of schema) {
-    for (const stems of namesOf(table.name)) add(tablesOf, stems.join(' '), table);
+    for (const name of [...namesOf(table.name).map((stems) => stems.join(' ')), ...nameWithSigns(table.name)]) add(tablesOf, name, table);
     for (const { column, name } of namedColumns(table)) add(columnsOf, name, { table, column });
   }
   return { schema, index, conceptsOf, tablesOf, columnsOf };
 }
 
+/** `price/unit` as a question has it, with its signs. */
+function nameWithSigns(name: string): string[] {
+  const words = wordsOf(toWords(name));
+  return words.some(({ text }) => !/[\p{L}\p{N}]/u.test(text)) ? [words.map(({ stem }) => stem).join(' ')] : [];
+}
+
 /** The columns of a table by each of their names; `amount` is the column of that name before the one that is called unit_amount. */
 function namedColumns({ columns }: Table): { readonly column: Column; readonly name: string }[] {
   const named = columns.flatMap((column) =>
-    [...new Set(namesOfColumn(column).map((stems) => stems.join(' ')))].map((name, position) => ({ column, name, position })),
+    [...new Set([...namesOfColumn(column).map((stems) => stems.join(' ')), ...nameWithSigns(column.name)])].map((name, position) => ({
+      column,
+      name,
+      position,
+    })),
   );
   return named.toSorted((a, b) => Math.min(a.position, 1) - Math.min(b.position, 1));
 }
@@ -154,11 +164,14 @@ const demonyms = new Map(
   }),
 );
 
-/** The values that a phrase names: as it is, in the singular, or as a form of the same word. A term of business keeps those inside of it. */
+/** The values that a phrase names: as it is written, by its words, in the singular, or as a form of the same word. A term of business keeps those inside of it. */
 function valuesIn(words: readonly Word[], index: ValueIndex, isConcept: boolean): readonly Value[] {
   const lower = words.map((word) => word.lower).join(' ');
-  const exact = index.find(lower);
-  const values = exact.length > 0 ? exact : index.find(words.map(({ stem }) => stem).join(' '));
+  const written = words.map((word, at) => `${word.written}${at < words.length - 1 ? word.after : ''}`).join('');
+  const stems = words.map(({ stem }) => stem).join(' ');
+  // `Alder Inc.` ends with a stop there, and maybe in the data.
+  const phrases = [...(words.at(-1)?.after.startsWith('.') ? [`${written}.`] : []), written, lower, stems];
+  const values = phrases.map((phrase) => index.find(phrase)).find(({ length }) => length > 0) ?? [];
   if (values.length > 0) return values;
   if (isConcept && words.length > 1) return words.flatMap((word) => (word.lower.length > 2 ? index.find(word.lower) : []));
   const [only] = words as [Word];

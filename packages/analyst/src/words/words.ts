@@ -1,36 +1,70 @@
 import { LRUCache } from 'lru-cache';
 
-/** One word of a question. */
+/** One word of a question, or a sign that is not understood. */
 export interface Word {
   readonly text: string;
   readonly lower: string;
   readonly stem: string;
+  /** As it is in the question, and the characters up to the next word: a value may have them. */
+  readonly written: string;
+  readonly after: string;
 }
 
 /** A number below zero: its sign stands at the begin of a word. */
-const negative = /(?<=^|[\s(=$€£])[-−][$€£]?\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}-]|[.,]\d)/u;
-const unsigned = /\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/u;
-const word = new RegExp(`${negative.source}|${unsigned.source}`, 'gu');
+const negative = /(?<=^|[\s(=$€£])[-−–][$€£]?(?:\d+(?:[.,]\d+)*|\.\d+)[km]?(?![\p{L}\p{N}-]|[.,]\d)/u;
+const unsigned = /\d{4}-\d{2}-\d{2}|(?:\d+(?:[.,]\d+)*|(?<![\p{L}\p{N}.,])\.\d+)[km]?(?![\p{L}\p{N}]|[.,]\d)/u;
+const letters = /[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}'’&.-]*[\p{L}\p{M}\p{N}])?/u;
 
-/** Words, numbers and dates of a text, in order; other characters are ignored. `order_date` is two words. */
+/** The punctuation of a sentence, which says nothing about the data. Every other sign has to be accounted for. */
+const meaningless = [
+  /[\s\p{Z}\p{C}_,;:?…•—]/u,
+  /["'`´“”„‚‘’«»‹›()[\]{}]/u,
+  /\.(?![\p{L}\p{N}])|(?<=[\p{L}\p{N}.])\./u,
+  /(?<=[\p{L}\p{N}.!?"'”’)])!|!(?=\s*$)/u,
+  // A dash between clauses, and one of a span.
+  /(?<=(?:^|\s)[-–]*)[-–](?=[-–]*(?:\s|$))|[-–](?=\d)|(?<=[\p{L}\p{N}])–(?=\p{L})/u,
+  /(?<=\d\s?|\bin |\()\p{Sc}|\p{Sc}(?=\s?[-−–]?\.?\d)/u,
+  /(?<![<>!])=(?![<>!])/u,
+  /(?<=(?:^|\s))#(?=\d)/u,
+  /(?<=\b[Aa]nd)\/(?=or\b)/u,
+];
+const sign = new RegExp(`(?!${meaningless.map(({ source }) => source).join('|')})([^\\p{L}\\p{N}])\\1*`, 'u');
+const word = new RegExp([negative, unsigned, letters, sign].map(({ source }) => source).join('|'), 'gu');
+
+/** Words, numbers, dates and signs of a text, in order; the punctuation of a sentence is ignored. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
-  return [...spelledOut(text).matchAll(word)].map(([match]) => {
-    const clean = match
-      .replace(/^[-−][$€£]?/, '-')
-      .replace(/[.'’-]+$/, '')
-      .replace(/['’]s$/, '');
+  const spelled = spelledOut(text);
+  const matches = [...spelled.matchAll(word)];
+  return matches.map(({ 0: written, index }, at) => {
+    const clean = written.replace(/^[-−–][$€£]?(?=[\d.])/, '-').replace(/['’]s$/, '');
     const lower = clean.toLowerCase().replaceAll('’', "'");
-    return { text: clean, lower, stem: stemOf(lower) };
+    return { text: clean, lower, stem: stemOf(lower), written, after: spelled.slice(index + written.length, matches[at + 1]?.index) };
   });
 }
 
+const operators = new Map(
+  Object.entries({
+    '<>': ' not ',
+    '!=': ' not ',
+    '≠': ' not ',
+    '>=': ' at least ',
+    '≥': ' at least ',
+    '<=': ' at most ',
+    '≤': ' at most ',
+    '>': ' over ',
+    '<': ' under ',
+  }),
+);
+
+const figure = '\\b(?:total|sum|average|mean|median|number|count)\\b';
+
 const signs: readonly (readonly [sign: RegExp, words: string])[] = [
-  [/<>|!=|≠/g, ' not '],
-  [/>=|≥/g, ' at least '],
-  [/<=|≤/g, ' at most '],
-  [/>/g, ' over '],
-  [/</g, ' under '],
-  [/\b(over|above|below|under|than|least|most)\s+[-−]\s+(?=[$€£]?\d)/gi, '$1 -'],
+  [/[‐‑]/g, '-'],
+  // Markdown: lists, headings and emphasis.
+  [/^\s*(?:[*+-]|#{1,6})\s/gm, ' '],
+  [/(?<!\*)(\*{1,3})(?=[^\s*])([^*\n]+)(?<=\S)\1(?!\*)/g, '$2'],
+  [new RegExp(`(?<=${figure}.*)\\s-\\s(?=(?:the )?${figure})`, 'gi'), ' − '],
+  [/\b(over|above|below|under|than|least|most)\s+[-−–]\s+(?=[$€£]?\.?\d)/gi, '$1 -'],
   [/%/g, ' percent '],
   [/\b(did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t\b/gi, ' not '],
   [/\bcannot\b/gi, ' not '],
@@ -40,7 +74,11 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
 ];
 
 /** `total > 1000` means the same as `total over 1000`. */
-const spelledOut = (text: string) => signs.reduce((all, [sign, words]) => all.replaceAll(sign, words), text);
+const spelledOut = (text: string) =>
+  signs.reduce(
+    (all, [sign, words]) => all.replaceAll(sign, words),
+    text.replaceAll(/(?<!-)[<>=!≠≥≤]+/g, (run) => operators.get(run) ?? run),
+  );
 
 const smallNumbers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 
@@ -59,7 +97,7 @@ export const signedNumberOf = (word: string): number | undefined => {
 /** The number that a word names in digits, or in letters up to twelve; undefined where its point may divide thousands. */
 export function numberOf(word: string | undefined): number | undefined {
   if (word === undefined || isAmbiguous(word)) return undefined;
-  if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?)[km]?$/.test(word)) {
+  if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?|\.\d+)[km]?$/.test(word)) {
     const number = Number(word.replaceAll(/[,km]/g, '')) * (word.endsWith('k') ? 1e3 : word.endsWith('m') ? 1e6 : 1);
     return number < largestCount ? number : undefined;
   }
