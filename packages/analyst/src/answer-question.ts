@@ -221,14 +221,22 @@ const standard = 'en';
 
 /** The locale of the context, else of the setting; an unknown one is passed over. */
 function localeOf({ context = '', locale }: Question): string {
-  const requested = /"locale"\s*:\s*"([A-Za-z0-9-]{2,35})"/.exec(context)?.[1];
-  for (const tag of [requested, locale]) {
+  for (const tag of [localeOfContext(context), locale]) {
     try {
-      const [known] = tag === undefined ? [] : Intl.NumberFormat.supportedLocalesOf(tag);
+      const [known] = typeof tag !== 'string' ? [] : Intl.NumberFormat.supportedLocalesOf(tag);
       if (known) return known;
     } catch {
       // Not a tag of a language; the next one counts.
     }
   }
   return standard;
+}
+
+/** A locale inside of a record of the context is about that record. */
+function localeOfContext(context: string): unknown {
+  try {
+    return JSON.parse(context)?.locale;
+  } catch {
+    return undefined;
+  }
 }

@@ -41,6 +41,16 @@ test('amounts are written as the context says, else as the setting, else in Engl
   expect(await ask([], { locale: 'not a tag' })).toContain('€1,234,567.50');
 });
 
+test.each([
+  ['{"record":{"name":"Alder","locale":"de-DE"},"locale":"en"}', '€1,234,567.50'],
+  ['{"locale":"en","record":{"name":"Alder","locale":"de-DE"}}', '€1,234,567.50'],
+  ['{"record":{"name":"Alder","locale":"de-DE"}}', '1,234,567.50'],
+  ['{"locale":7}', '1,234,567.50'],
+  ['null', '1,234,567.50'],
+])('a locale inside of a record of the context is not that of the answer: %s', async (context, amount) => {
+  expect(await ask([], { locale: 'en', context })).toContain(amount);
+});
+
 test('only the sample of values is marked as a preparation', async () => {
   const calls: Call[] = [];
   await ask(calls, {});
