@@ -202,11 +202,14 @@ const isCut = ({ limit, limited }: Intent, { rows, truncated }: Rows): boolean =
 function tiedOf({ limit, limited }: Intent, rows: Rows['rows'], ranked: number | undefined): string[] {
   const [last, next] = [rows[limit - 1], rows[limit]].map((row) => (ranked === undefined ? undefined : row?.[ranked]));
   if (!limited || last === undefined || last === null || next === undefined || next === null) return [];
-  if (last !== next && Number(last) !== Number(next)) return [];
+  if (withoutZeros(last) !== withoutZeros(next)) return [];
   return [
     limit === 1 ? 'It is not the only one: there are others with the same figure' : 'There are others with the same figure as the last one',
   ];
 }
+
+/** 50 and 50.0 are the same figure; numbers of JavaScript would also make one of large figures that differ. */
+const withoutZeros = (figure: string): string => figure.replace(/(\.\d*[1-9])0+$|\.0+$/, '$1');
 
 /** The difference of two spans in words. */
 function differenceOf({ versus, dimensions }: Intent, { rows, columns }: Result, locale: string): string[] {

@@ -13,6 +13,8 @@ beforeAll(async () => {
       (3, 2, 120, 'shipped', '2026-03-02', 0.002), (4, 2, 20, 'shipped', '2026-03-03', 0.001), (5, 3, 10, 'shipped', '2026-03-04', 0);
     create table readings (id int primary key, amount numeric, read_on date);
     insert into readings select n, n, '2026-01-01' from generate_series(1, 150) n;
+    create table invoices (id int primary key, region text, quantity bigint);
+    insert into invoices values (1, 'north', 9007199254740992), (2, 'south', 9007199254740993);
     create table order_items (id int primary key, order_id int references orders, product_id int references products, quantity int, line_total numeric);
     insert into order_items values (1, 1, 1, 2, 100), (2, 3, 2, 2, 100), (3, 4, 3, 1, 20);
   `);
@@ -53,6 +55,7 @@ test.each([
   ['which customer has the most orders', 'It is not the only one'],
   ['most expensive product', 'It is not the only one'],
   ['latest order', undefined],
+  ['which region has the highest quantity', undefined],
   ['top 1 customers by number of orders', 'It is not the only one'],
   ['top 2 customers by number of orders', undefined],
   ['top 3 customers by number of orders', undefined],
