@@ -139,6 +139,16 @@ test('the secret can be changed without a pause: the first signs, all are accept
     const signer = new CallSigner(openServiceKeys({ SERVICE_SECRET: [each] }, 'gateway'), 'gateway', 'identity');
     expect(both.verify(sign(signer), call)).toBeDefined();
   }
+  const activate = { ...call, path: '/agentservice.v1.TemplatesService/ActivateTemplate' };
+  const further = { ...call, path: '/agentservice.v1.AgentsService/ActivateTemplateAgent' };
+  const now = () => 1_800_000_000_000;
+  const receiver = new CallVerifier(openServiceKeys({ SERVICE_SECRET: [next, ...secrets] }, 'agents'), 'agents', now);
+  for (const each of [next, ...secrets]) {
+    const keys = (name: string) => openServiceKeys({ SERVICE_SECRET: [each] }, name);
+    const { voucher } = new CallSigner(keys('gateway'), 'gateway', 'templates', now).sign(activate, principal, undefined);
+    const forwarded = new CallSigner(keys('templates'), 'templates', 'agents').sign(further, principal, voucher);
+    expect(receiver.verify(forwarded, further)?.caller).toEqual({ service: 'templates', principal });
+  }
   const stranger = new CallSigner(
     openServiceKeys({ SERVICE_SECRET: ['another-secret-that-is-long-enough-too'] }, 'gateway'),
     'gateway',
@@ -146,6 +156,12 @@ test('the secret can be changed without a pause: the first signs, all are accept
   );
   expect(both.verify(sign(stranger), call)).toBeUndefined();
   expect(() => openServiceKeys({}, 'identity')).toThrow(/SERVICE_KEYS/);
+});
+
+test('the keys of a secret stay the same, because the processes of an operator hold them', () => {
+  expect(serviceKeysOf(secrets, 'agents', ['identity'], true)).toBe(
+    'agents:VX72R4E4sXZ2SCiH_JETusqfiMQO5meGSkmijY1mNbc,identity:m-jVvm6xjkMJ4IXiFdGJe87QW-DNH7qGYxvS50MFeXs',
+  );
 });
 
 test('it is HMAC-SHA-256, for keys and messages of any length', () => {
