@@ -28,10 +28,18 @@ test('one changed character, and the other environment, are noticed', () => {
   );
 });
 
+test('keys keep their form, so that those that are in use stay well-formed', () => {
+  const key = 'sa_live_000000000000000000000000000000000Eeq93';
+  expect(makeApiKey('live', '0'.repeat(32))).toBe(key);
+  expect(isWellFormedApiKey(key)).toBe(true);
+});
+
 test('a right checksum does not make a key of another form', () => {
   for (const text of ['', 'A'.repeat(31), 'A'.repeat(33), `${'A'.repeat(31)}-`])
     expect(isWellFormedApiKey(makeApiKey('live', text))).toBe(false);
   expect(isWellFormedApiKey(makeApiKey('other' as 'live', 'A'.repeat(32)))).toBe(false);
+  // The last six characters are the checksum of all before them, x included.
+  expect(isWellFormedApiKey('xsa_live_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4ThZvV')).toBe(false);
 });
 
 test('garbage is not well-formed', () => {
