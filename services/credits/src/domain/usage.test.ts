@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from '@jest/globals';
 import { dayRange, recordRange, splitRange, usageByPeriod } from './usage.ts';
 
@@ -21,6 +22,14 @@ test('a time as date_to includes its millisecond', () => {
 test('times are read in their zone, and in UTC where they name none', () => {
   expect(recordRange({ dateFrom: '2026-01-05T10:00:00+02:00' })).toMatchObject({ from: at('2026-01-05T08:00:00Z') });
   expect(recordRange({ dateFrom: '2026-01-05T10:00' })).toMatchObject({ from: at('2026-01-05T10:00:00Z') });
+});
+
+test('a time that names no zone is in UTC also where the process is in another zone', () => {
+  const script =
+    "import { recordRange } from './usage.ts'; console.log(recordRange({ dateFrom: '2026-01-05T10:00' }).from, new Date(0).getHours());";
+  const options = { cwd: import.meta.dirname, env: { ...process.env, TZ: 'Asia/Tokyo' }, encoding: 'utf8' } as const;
+  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], options);
+  expect(output.trim()).toBe(`${at('2026-01-05T10:00:00Z')} 9`);
 });
 
 test('times may have any number of digits after the second, of which milliseconds count', () => {
