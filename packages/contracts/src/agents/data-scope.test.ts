@@ -32,6 +32,7 @@ test.each([
   ['"a""b".c$1', { schema: 'a"b', table: 'c$1', columns: null }],
   ['ÉTÉ', { schema: null, table: 'ÉtÉ', columns: null }],
   ['straße', { schema: null, table: 'straße', columns: null }],
+  ['x'.repeat(63), { schema: null, table: 'x'.repeat(63), columns: null }],
 ])('%s is read as PostgreSQL would', (text, expected) => {
   expect(parseTableScope(text)).toEqual(expected);
 });
