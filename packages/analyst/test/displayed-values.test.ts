@@ -8,6 +8,8 @@ beforeAll(async () => {
     insert into customers values (1, 'NULL', '1.10'), (2, 'A*B*C', '1.1'), (3, '[Sign in](https://evil.example) <M8> a\\|b', '12'), (4, null, null);
     create table invoices (id int primary key, customer_id int references customers, amount numeric, issued_on date);
     insert into invoices values (1, 1, -100, '2026-01-05'), (2, 2, 50, '2026-02-05'), (3, 2, -30, '2026-02-06'), (4, 3, 1e-101, '2026-03-01');
+    create table payments (id int primary key, region text, amount double precision);
+    insert into payments values (1, 'east', 0.00002), (2, 'north', 0.5), (3, 'south', 12.25), (4, 'west', 2.5e15);
     create table sensors (id int primary key, name text, drift numeric);
     insert into sensors values (1, 'north', 0.001), (2, 'south', 0.004), (3, 'west', -0.002);
     create table readings (id int primary key, sensor_id int references sensors, deviation numeric);
@@ -57,4 +59,18 @@ test('small averages of groups are ranked by all of their digits', async () => {
     ['west', '0.004'],
     ['north', '0.0025'],
   ]);
+});
+
+test('numbers that the database writes with an exponent are numbers', async () => {
+  const question = 'what is the total amount of payments by region';
+  const values = [
+    ['west', 2.5e15],
+    ['south', 12.25],
+    ['north', 0.5],
+    ['east', 0.00002],
+  ].map(([region, total]) => ({ region, 'total amount': total }));
+  const answer = await company.ask(question, { output: { format: 'markdown', charts: true } });
+  expect(answer).toContain('| --- | ---: |\n| west | 2,500,000,000,000,000 |\n| south | 12.25 |\n| north | 0.5 |\n| east | 0.00002 |');
+  expect(JSON.parse(/```vega-lite\n([\s\S]*?)\n```/.exec(answer)?.[1] ?? '').data.values).toEqual(values);
+  expect(jsonOf(await company.ask(question, { output: { format: 'json', charts: false } }))).toMatchObject({ rows: values });
 });

@@ -100,7 +100,10 @@ const maxDecimals = 100;
 export function displayCell(cell: Cell | undefined, column: Title | undefined, locale: string): string {
   if (cell === null || cell === undefined) return '–';
   if (!column?.unit || column.unit === 'time' || !isNumber(cell)) return String(cell);
-  const decimals = Math.min(maxDecimals, String(cell).split('.')[1]?.length ?? 0);
+  const [, fraction = '', exponent] = /^[^.e]*\.?(\d*)(?:e(.*))?$/.exec(String(cell)) ?? [];
+  const exact = Math.max(0, fraction.length - Number(exponent ?? 0));
+  if (exponent !== undefined && exact > maxDecimals) return String(cell);
+  const decimals = Math.min(maxDecimals, exact);
   const style = column.currency ? ({ style: 'currency', currency: column.currency } as const) : {};
   return new Intl.NumberFormat(locale, { ...style, minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     String(cell) as `${number}`,
@@ -121,7 +124,9 @@ function tableOf(columns: readonly Title[], rows: Result['rows'], textOf: (cell:
   ].join('\n');
 }
 
-const isNumber = (cell: Cell | undefined) => typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
+/** PostgreSQL writes floating-point numbers that are large or small with an exponent. */
+const isNumber = (cell: Cell | undefined) =>
+  typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?(e[+-]\d{2,3})?$/.test(cell));
 
 /** More bars than these say nothing. */
 const maxBars = 30;
