@@ -50,8 +50,7 @@ const hasWholeParent = ({ parent_iat, parent_kid }: Record<string, unknown>): bo
 const textClaims = ['iss', 'sub', 'org', 'key_id', 'scope', 'jti'] as const;
 
 /** True if a verified payload has every claim in its form. This service signs no token without one. */
-function isClaims(payload: unknown): payload is Claims {
-  if (typeof payload !== 'object' || payload === null) return false;
+function isClaims(payload: object): payload is Claims {
   const claims = payload as Record<string, unknown>;
   return (
     textClaims.every((name) => typeof claims[name] === 'string') &&
