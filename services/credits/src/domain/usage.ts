@@ -74,7 +74,7 @@ function parse(text: string): { start: number; end: number } | undefined {
 function instant(date: string, text: string): number | undefined {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   const at = Date.parse(text);
-  return Number.isNaN(at) || Number.isNaN(midnight) || dayOf(midnight) !== date ? undefined : at;
+  return Number.isNaN(at) || dayOf(midnight) !== date ? undefined : at;
 }
 
 function malformed(param: RangeFault['param']): RangeFault {
