@@ -3,7 +3,8 @@ import * as RadixMenu from '@radix-ui/react-dropdown-menu';
 import { Ellipsis, type LucideIcon, X } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
 import type { FieldValues } from 'react-hook-form';
-import { Button, CopyButton } from './button.tsx';
+import { Button } from './button.tsx';
+import { CopyButton } from './copy.tsx';
 import { type ApiForm, TextField, useApiForm } from './form.tsx';
 import { useQuestionBeforeLeaving } from './leaving.ts';
 

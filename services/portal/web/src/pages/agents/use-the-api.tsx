@@ -4,7 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { portal } from '../../api/client.ts';
 import { useIsAdmin } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { CodeBlock } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { Failure, Notice } from '../../ui/feedback.tsx';
 
 const languages = [

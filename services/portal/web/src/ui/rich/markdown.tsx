@@ -2,7 +2,7 @@ import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useId } from
 import ReactMarkdown, { type Components } from 'react-markdown';
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize';
 import remarkGfm from 'remark-gfm';
-import { CodeBlock } from '../button.tsx';
+import { CodeBlock } from '../copy.tsx';
 import { isCostly } from './markdown-cost.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
