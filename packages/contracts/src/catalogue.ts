@@ -51,6 +51,8 @@ export type Client<Name extends ServiceName> = {
 } & {
   /** Rejects unless the service answers that it is serving. */
   checkHealth(): Promise<void>;
+  /** Rejects while the service refuses what this process signs, and not while it is away: readiness may follow it without passing outages on. */
+  checkSignature(): Promise<void>;
   /** The replicas that serve now, as far as this client knows; none before its first call. */
   replicas(): readonly string[];
   close(): void;

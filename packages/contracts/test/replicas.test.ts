@@ -14,7 +14,7 @@ import {
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { staleCallError } from '../src/calls/wire.ts';
 import { loadService } from '../src/catalogue.ts';
-import { type Client, type ClientConfig, createClient, type Implementation, openClient, serve, services } from '../src/index.ts';
+import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
 import { config, everyMethod } from './served.ts';
 
 /** A replica behind a proxy that can stop passing anything on, as a frozen process does, with its connections open. */
@@ -213,12 +213,11 @@ test('a call that is refused under the challenge that its server sent is not sig
 
 test('a health check that is signed under an unknown secret is refused, and one without a signature is answered', async () => {
   const unknown = { ...config, SERVICE_SECRET: ['another-secret-that-is-long-enough'] } as unknown as ClientConfig;
-  const sample = jest.fn();
-  const options = { address: `ipv4:127.0.0.1:${first.port}`, as: 'gateway', clock: { sample } };
-  const stranger = createClient('credits', { ...options, config: unknown });
+  const clock = { sample: jest.fn() };
+  const stranger = createClient('credits', { address: `ipv4:127.0.0.1:${first.port}`, as: 'gateway', config: unknown, clock });
   const fault = await stranger.checkHealth().catch((cause: unknown) => cause);
   // It waits for the time, and takes no jobs whose calls would all be refused.
-  expect(sample).not.toHaveBeenCalled();
+  expect(clock.sample).not.toHaveBeenCalled();
   stranger.close();
   expect(fault).toMatchObject({
     message: 'credits is not serving',
@@ -232,24 +231,36 @@ test('a health check that is signed under an unknown secret is refused, and one 
   unsigned.close();
 });
 
-test('a process whose key a service refuses is not ready, and one whose service is away or has accepted the key is', async () => {
-  const reportOf = async (address: string, secret: object) => {
-    const own = { ...config, ...secret };
-    const running = await createProcess('agents', own as never, async (process) => {
-      openClient(process, 'credits', { address, as: 'agents', config: own as unknown as ClientConfig });
-      return process.health;
+test('a signature is refused while each replica that has said a word refuses it, and not by silence', async () => {
+  const unknown = { ...config, SERVICE_SECRET: ['another-secret-that-is-long-enough'] } as unknown as ClientConfig;
+  const own = unknown as unknown as typeof config;
+  const implementation = everyMethod('credits', () => ({ allow: services('gateway'), handle: async () => ({}) }));
+  const knowing = await createProcess('replica', own as never, (process) =>
+    serve(process, own as never, 'credits', implementation as unknown as Implementation<'credits'>),
+  );
+  const outcomeOf = async (...ports: number[]) => {
+    const address = `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join()}`;
+    const caller = createClient('credits', { address, as: 'gateway', config: unknown });
+    await until('each is asked', async () => {
+      await caller.checkHealth().catch(() => undefined);
+      return !ports.includes(knowing.started) || caller.replicas().includes(`ipv4:127.0.0.1:${knowing.started}`);
     });
-    const report = await running.started.report();
-    await running.stop();
-    return report;
+    const fault = await caller.checkSignature().catch((cause: unknown) => cause);
+    caller.close();
+    return fault;
   };
-  const served = `ipv4:127.0.0.1:${first.port}`;
-  const refused = await reportOf(served, { SERVICE_SECRET: ['another-secret-that-is-long-enough'] });
-  expect(refused).toEqual({ ready: false, faults: { credits: expect.stringContaining('compare SERVICE_SECRET or SERVICE_KEYS') } });
-  expect(await reportOf(served, {})).toEqual({ ready: true, faults: {} });
-  first.freeze();
-  expect(await reportOf(served, {})).toEqual({ ready: true, faults: {} });
-  expect(await reportOf('ipv4:127.0.0.1:1', {})).toEqual({ ready: true, faults: {} });
+  const refused = {
+    message: 'credits refuses the calls of this process',
+    cause: { code: status.UNAUTHENTICATED, message: expect.stringContaining('SERVICE_SECRET') },
+  };
+  expect(await outcomeOf(first.port)).toMatchObject(refused);
+  expect(await outcomeOf(first.port, 1)).toMatchObject(refused);
+  expect(await outcomeOf(1)).toBeUndefined();
+  expect(await outcomeOf(knowing.started)).toBeUndefined();
+  expect(await outcomeOf(first.port, knowing.started)).toBeUndefined();
+  second.freeze();
+  expect(await outcomeOf(second.port)).toBeUndefined();
+  await knowing.stop();
 });
 
 test('health checks pass in each step of a rotation, beside processes of the step before', async () => {

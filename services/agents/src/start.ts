@@ -68,6 +68,7 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
   await waitForDatabase(process, config.DATABASE_URL);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
+  process.health.addCheck('identity', () => identity.checkSignature());
   const serviceDeps = await createServiceDeps(process, config, identity, now);
   const { store, auditRelay } = serviceDeps;
   const sources = createSources(
@@ -104,6 +105,7 @@ async function createServiceDeps(
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
   const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
+  process.health.addCheck('credits', () => credits.checkSignature());
   return {
     store,
     logger: process.logger,

@@ -32,6 +32,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   const ledgers = createLedgers({ store, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
+  process.health.addCheck('identity', () => identity.checkSignature());
   const deps: CreditsDeps = {
     store,
     logger: process.logger,

@@ -11,6 +11,7 @@ export async function start(process: ProcessContext, config: TemplatesConfig): P
   const [catalogue, { tiers }] = await Promise.all([loadCatalogue(config.TEMPLATES_DIR), readModelsFile(config.MODELS_FILE)]);
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });
   const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'templates', config });
+  process.health.addCheck('agents', () => agents.checkSignature());
   const deps = {
     catalogue,
     agents,

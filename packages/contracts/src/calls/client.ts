@@ -73,6 +73,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   const client = {
     ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),
     checkHealth: () => checkHealth(checking, name),
+    checkSignature: () => checkSignature(checking, name),
     replicas: () => listReplicas(replicas),
     close: () => replicas.close(),
   };
@@ -81,10 +82,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
 
 type OpenClientOptions = Omit<ClientOptions, 'clock'> & { readonly followsClock?: boolean };
 
-/**
- * A client that its process closes when it stops. With `followsClock` the process follows the clock of that service. The process is not ready
- * while the service refuses its key; one that cannot serve without the service replaces this check by its own.
- */
+/** A client that its process closes when it stops. With `followsClock` the process follows the clock of that service. */
 export function openClient<Name extends ServiceName>(
   process: ProcessContext,
   name: Name,
@@ -92,25 +90,7 @@ export function openClient<Name extends ServiceName>(
 ): Client<Name> {
   const client = createClient(name, { ...options, ...(followsClock && { clock: process.clock.follow() }) });
   process.onStop(`${name} client`, async () => client.close());
-  process.health.addCheck(name, createKeyCheck(client));
   return client;
-}
-
-const keyCheckLimitMs = 1_000;
-
-/** Fails while the service refuses the key of this process, and asks until it has accepted it. A service that is away refuses nothing. */
-function createKeyCheck(client: Pick<Client<ServiceName>, 'checkHealth'>): () => Promise<void> {
-  let isAccepted = false;
-  return async () => {
-    if (isAccepted) return;
-    try {
-      await withTimeout(client.checkHealth(), keyCheckLimitMs, () => new ServiceError('unavailable'));
-      isAccepted = true;
-    } catch (error) {
-      const { cause } = error as { cause?: Partial<GrpcError> };
-      if (cause?.code === status.UNAUTHENTICATED) throw error;
-    }
-  };
 }
 
 /** A service serves where one of its replicas says so. */
@@ -125,6 +105,20 @@ async function checkHealth(checking: Checking, name: string): Promise<void> {
   }
   const cause = checked.find(({ fault }) => fault)?.fault;
   throw new ServiceError('unavailable', { message: `${name} is not serving`, cause });
+}
+
+const firstWordLimitMs = 500;
+
+/** Where no replica has said a word on the signature, nothing is known against it. */
+async function checkSignature(checking: Checking, name: string): Promise<void> {
+  const { replicas } = checking;
+  if (replicas.refusals().length === 0) {
+    await withTimeout(checkHealth(checking, name), firstWordLimitMs, () => new Error('no answer')).catch(() => undefined);
+  }
+  const refusals = replicas.refusals();
+  // In a rotation some replicas may not know the key yet, or no more: calls go to the others.
+  const cause = refusals.includes(null) ? undefined : refusals[0];
+  if (cause) throw new ServiceError('unavailable', { message: `${name} refuses the calls of this process`, cause });
 }
 
 /** Empty until the addresses are resolved, which the first call begins. */

@@ -51,8 +51,11 @@ export function checkReplica({ replicas, signer, clock }: Checking, replica: Rep
   return new Promise((resolve) => {
     const onEnd = (error: GrpcError | null, response?: object) => {
       replica.fault = error ?? undefined;
-      if (error) replica.state = stateAfter(error);
-      else {
+      if (error) {
+        replica.state = stateAfter(error);
+        if (error.code === status.UNAUTHENTICATED) replica.refusal = error;
+      } else {
+        replica.refusal = null;
         // Only of a check that was answered: a process whose every call would be refused waits for the time, and takes no jobs.
         if (received) clock?.sample(received.peerMs, beganAt, received.at);
         replicas.noteResponse(replica);

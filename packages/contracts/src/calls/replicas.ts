@@ -32,6 +32,8 @@ export interface Replica {
   isChecking: boolean;
   /** Why the last health check got no answer; undefined after an answer. */
   fault: Error | undefined;
+  /** Why it refused the signature of a health check, null where it accepted it: its last word on it. Undefined before it has said either. */
+  refusal: Error | null | undefined;
   /** The challenge under which calls to this replica are signed; empty until the replica has sent one. */
   challenge: string;
   /** The name under which the replica measures how long our calls are under way. */
@@ -87,6 +89,11 @@ export class ReplicaSet {
   /** The targets of the replicas that serve. */
   serving(): string[] {
     return this.#replicas.filter(({ state }) => state === 'serving').map(({ target }) => target);
+  }
+
+  /** The last word on our signature of each replica that has said one. */
+  refusals(): (Error | null)[] {
+    return this.#replicas.flatMap(({ refusal }) => (refusal === undefined ? [] : [refusal]));
   }
 
   find(target: string): Replica | undefined {
@@ -158,6 +165,7 @@ export class ReplicaSet {
       state: 'serving',
       isChecking: false,
       fault: undefined,
+      refusal: undefined,
       challenge: '',
       sender: randomUUID(),
     };
