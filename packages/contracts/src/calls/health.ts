@@ -47,8 +47,8 @@ export interface Checking {
 /** Asks one replica whether it serves, and notes what it says or that it says nothing. */
 export function checkReplica({ replicas, signer, clock }: Checking, replica: Replica): Promise<void> {
   const beganAt = performance.now();
-  let received: { readonly peerMs: number; readonly at: number } | undefined;
   return new Promise((resolve) => {
+    let sampleClock: (() => void) | undefined;
     const onEnd = (error: GrpcError | null, response?: object) => {
       replica.fault = error ?? undefined;
       if (error) {
@@ -57,7 +57,7 @@ export function checkReplica({ replicas, signer, clock }: Checking, replica: Rep
       } else {
         replica.refusal = null;
         // Only of a check that was answered: a process whose every call would be refused waits for the time, and takes no jobs.
-        if (received) clock?.sample(received.peerMs, beganAt, received.at);
+        sampleClock?.();
         replicas.noteResponse(replica);
         replica.state = (response as { status: string }).status === 'SERVING' ? 'serving' : 'not serving';
       }
@@ -66,7 +66,8 @@ export function checkReplica({ replicas, signer, clock }: Checking, replica: Rep
     const onHeaders = (metadata: Metadata) => {
       replica.challenge = text(metadata, headers.challenge) ?? replica.challenge;
       const peerMs = Number(text(metadata, headers.time));
-      if (Number.isFinite(peerMs)) received = { peerMs, at: performance.now() };
+      const receivedAt = performance.now();
+      if (Number.isFinite(peerMs)) sampleClock = () => clock?.sample(peerMs, beganAt, receivedAt);
     };
     const metadata = new Metadata();
     metadata.set(headers.caller, signer.sign({ ...signedCheck, challenge: replica.challenge }, undefined, undefined).caller);
