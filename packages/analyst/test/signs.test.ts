@@ -12,6 +12,9 @@ beforeAll(async () => {
     create table skills (id int primary key, language text);
     insert into skills values (1, 'C'), (2, 'C'), (3, 'C++'), (4, 'C#'), (5, 'Smith, John'), (6, 'Smith John'), (7, 'Smith John'), (8, 'AC DC'),
       (9, '.NET'), (10, 'NET'), (11, 'Alder Inc.'), (12, 'Smith & Sons');
+    create table pages (id int primary key, status text);
+    insert into pages (id, status) select id, (array['Know', 'Don''t know', '100', '100%', 'Tier 1', 'Tier 1 (EU)', 'EU', '⭐'])[1 + floor(log(2, id))::int]
+      from generate_series(1, 255) id;
   `);
 });
 afterAll(() => company?.stop());
@@ -31,6 +34,12 @@ test.each([
   ['How many skills have the language .NET?', '1'],
   ['How many skills have the language Alder Inc.?', '1'],
   ['How many skills have the language “Smith & Sons”?', '1'],
+  ['How many pages have the status "Don\'t know"?', '2'],
+  ['How many pages have the status 100%?', '8'],
+  ['How many pages have the status "Tier 1 (EU)"?', '32'],
+  ['How many pages have the status ⭐?', '128'],
+  ['How many pages are there 📊', '255'],
+  ['🙏🏽 How many pages are not Know？', '254'],
 ])('a value is found as it is written in the data: %s', async (question, count) => {
   expect(Number(tableOf(await company.ask(question))[0]?.[0])).toBe(Number(count));
 });
@@ -41,6 +50,7 @@ test.each([
   ['How many donors have the blood type A/B?', '/'],
   ['How many skills have the language AC/DC?', '/'],
   ['How many customers have the rating !A?', '!'],
+  ['How many customers have the rating "!A"?', '!'],
   ['How many customers have the rating ¬A?', '¬'],
   ['How many customers -AA', '-'],
   ['total amount of customers - total amount of customers with the rating A', '−'],

@@ -169,8 +169,9 @@ function valuesIn(words: readonly Word[], index: ValueIndex, isConcept: boolean)
   const lower = words.map((word) => word.lower).join(' ');
   const written = words.map((word, at) => `${word.written}${at < words.length - 1 ? word.after : ''}`).join('');
   const stems = words.map(({ stem }) => stem).join(' ');
-  // `Alder Inc.` ends with a stop there, and maybe in the data.
-  const phrases = [...(words.at(-1)?.after.startsWith('.') ? [`${written}.`] : []), written, lower, stems];
+  // `Alder Inc.` and `Tier 1 (EU)` end with punctuation, there and maybe in the data.
+  const tail = /^\S*/.exec(words.at(-1)?.after ?? '')?.[0] ?? '';
+  const phrases = [...Array.from(tail, (_, at) => `${written}${tail.slice(0, tail.length - at)}`), written, lower, stems];
   const values = phrases.map((phrase) => index.find(phrase)).find(({ length }) => length > 0) ?? [];
   if (values.length > 0) return values;
   if (isConcept && words.length > 1) return words.flatMap((word) => (word.lower.length > 2 ? index.find(word.lower) : []));

@@ -142,7 +142,7 @@ function relative(words: readonly Word[], at: number): Named | undefined {
   if (!grain) return undefined;
   if (count === undefined)
     return (
-      (direction === 0 ? ofYearBefore(words, at, grain) : undefined) ?? {
+      (direction === 0 && grain !== 'year' ? ofYearBefore(words, at, grain) : undefined) ?? {
         ...whole(`${words[at]?.lower} ${grain}`, grain, direction),
         length: 2,
       }

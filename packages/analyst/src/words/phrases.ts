@@ -148,4 +148,7 @@ const fillers = wordSet(`
   really simply quickly briefly kindly maybe perhaps possibly thanks thank cheers dear s split group grouped
   where put made having own it that put against set together`);
 
-export const isFiller = (word: string): boolean => fillers.has(word);
+/** Pictures, and punctuation of other languages: they say nothing unless a value has them. */
+const pictures = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{20E3}|[？。！¿¡‽])+$/u;
+
+export const isFiller = (word: string): boolean => fillers.has(word) || pictures.test(word);

@@ -20,7 +20,7 @@ const meaningless = [
   /[\s\p{Z}\p{C}_,;:?…•—]/u,
   /["'`´“”„‚‘’«»‹›()[\]{}]/u,
   /\.(?![\p{L}\p{N}])|(?<=[\p{L}\p{N}.])\./u,
-  /(?<=[\p{L}\p{N}.!?"'”’)])!|!(?=\s*$)/u,
+  /(?<=[\p{L}\p{N}.!?”’)]|[\p{L}\p{N}.!?]["'])!|!(?=\s*$)/u,
   // A dash between clauses, and one of a span.
   /(?<=(?:^|\s)[-–]*)[-–](?=[-–]*(?:\s|$))|[-–](?=\d)|(?<=[\p{L}\p{N}])–(?=\p{L})/u,
   /(?<=\d\s?|\bin |\()\p{Sc}|\p{Sc}(?=\s?[-−–]?\.?\d)/u,
@@ -31,12 +31,15 @@ const meaningless = [
 const sign = new RegExp(`(?!${meaningless.map(({ source }) => source).join('|')})([^\\p{L}\\p{N}])\\1*`, 'u');
 const word = new RegExp([negative, unsigned, letters, sign].map(({ source }) => source).join('|'), 'gu');
 
+const negation = /^(?:(?:did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t|cannot)$/i;
+
 /** Words, numbers, dates and signs of a text, in order; the punctuation of a sentence is ignored. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
   const spelled = spelledOut(text);
   const matches = [...spelled.matchAll(word)];
   return matches.map(({ 0: written, index }, at) => {
-    const clean = written.replace(/^[-−–][$€£]?(?=[\d.])/, '-').replace(/['’]s$/, '');
+    const said = negation.test(written) ? 'not' : /^%+$/.test(written) ? 'percent' : written;
+    const clean = said.replace(/^[-−–][$€£]?(?=[\d.])/, '-').replace(/['’]s$/, '');
     const lower = clean.toLowerCase().replaceAll('’', "'");
     return { text: clean, lower, stem: stemOf(lower), written, after: spelled.slice(index + written.length, matches[at + 1]?.index) };
   });
@@ -65,9 +68,6 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
   [/(?<!\*)(\*{1,3})(?=[^\s*])([^*\n]+)(?<=\S)\1(?!\*)/g, '$2'],
   [new RegExp(`(?<=${figure}.*)\\s-\\s(?=(?:the )?${figure})`, 'gi'), ' − '],
   [/\b(over|above|below|under|than|least|most)\s+[-−–]\s+(?=[$€£]?\.?\d)/gi, '$1 -'],
-  [/%/g, ' percent '],
-  [/\b(did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t\b/gi, ' not '],
-  [/\bcannot\b/gi, ' not '],
   [/\bfalls? due\b/gi, ' due '],
   [/\b(days? of (the )?week|week days?)\b/gi, ' weekday '],
   [/\bbreak (.{1,40}?) down\b/gi, ' $1 '],
