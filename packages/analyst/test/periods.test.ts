@@ -195,10 +195,14 @@ test.each([
   ['march 2025 and april', '2025-03-01..2025-03-31', '2025-04-01..2025-04-30'],
   ['march 2025 and march', '2025-03-01..2025-03-31', '2026-03-01..2026-03-31'],
   ['q1 and march 2025', '2026-01-01..2026-03-31', '2025-03-01..2025-03-31'],
-  ['this year - last year', '2026-01-01..2026-12-31', '2025-01-01..2025-12-31'],
 ])('the year of one of %s is that of both, if they are parts of one', async (text, ...days) => {
   const periods = periodsOf(wordsOf(`compare revenue ${text}`));
   expect(await Promise.all(periods.map((period) => daysOf(period, ordinary)))).toEqual(days);
+});
+
+test('this year beside last year is not last year alone', async () => {
+  const [period] = periodsOf(wordsOf('revenue this year - last year'));
+  expect(period && (await daysOf(period, ordinary))).toBe('2026-01-01..2026-12-31');
 });
 
 test.each(['the same month last year', 'this time last year', 'at the same time a year ago'])('%s alone is no span of time', (text) => {

@@ -38,8 +38,8 @@ export function wordsOf(text: string): Word[] {
   const spelled = spelledOut(text);
   const matches = [...spelled.matchAll(word)];
   return matches.map(({ 0: written, index }, at) => {
-    const said = negation.test(written) ? 'not' : /^%+$/.test(written) ? 'percent' : written;
-    const clean = said.replace(/^[-−–][$€£]?(?=[\d.])/, '-').replace(/['’]s$/, '');
+    const spoken = negation.test(written) ? 'not' : /^%+$/.test(written) ? 'percent' : written;
+    const clean = spoken.replace(/^[-−–][$€£]?(?=[\d.])/, '-').replace(/['’]s$/, '');
     const lower = clean.toLowerCase().replaceAll('’', "'");
     return { text: clean, lower, stem: stemOf(lower), written, after: spelled.slice(index + written.length, matches[at + 1]?.index) };
   });
