@@ -109,7 +109,7 @@ async function checkHealth(checking: Checking, name: string): Promise<void> {
 
 const firstWordLimitMs = 500;
 
-/** Where no replica has said a word on the signature, nothing is known against it. */
+/** Passes while no replica has said a word on the signature: nothing is known against it. */
 async function checkSignature(checking: Checking, name: string): Promise<void> {
   const { replicas } = checking;
   if (replicas.refusals().length === 0) {

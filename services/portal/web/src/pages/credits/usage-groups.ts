@@ -32,7 +32,6 @@ export interface UsagePage {
 export const dayMs = 86_400_000;
 export const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** The API adds up no more at once. */
 /** As many as the API adds usage up over. */
 export const maxDays = 366;
 
