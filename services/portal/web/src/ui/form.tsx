@@ -1,6 +1,15 @@
 import * as RadixSwitch from '@radix-ui/react-switch';
 import { type ComponentProps, type ReactNode, type Ref, useEffect, useId, useRef, useState } from 'react';
-import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
+import {
+  type Control,
+  type DefaultValues,
+  type FieldPathByValue,
+  type FieldValues,
+  type Path,
+  type UseFormReturn,
+  useController,
+  useForm,
+} from 'react-hook-form';
 import { randomKey } from '../api/client.ts';
 import { ApiError, isRefusal, messageOf } from '../api/errors.ts';
 import type { NameList } from '../api/lists.ts';
@@ -120,14 +129,15 @@ export function DateInput({ label, value, onChange, faultId, ...limits }: DatePr
   );
 }
 
-interface SwitchProps {
+interface SwitchProps<Values extends FieldValues> {
+  control: Control<Values>;
+  name: FieldPathByValue<Values, boolean>;
   label: string;
-  hint?: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
+  hint: string;
 }
 
-export function SwitchField({ label, hint, checked, onChange }: SwitchProps) {
+export function SwitchField<Values extends FieldValues>({ control, name, label, hint }: SwitchProps<Values>) {
+  const { field } = useController({ control, name });
   const id = useId();
   return (
     <div className="row spread">
@@ -135,19 +145,11 @@ export function SwitchField({ label, hint, checked, onChange }: SwitchProps) {
         <label htmlFor={id} className="cell-title">
           {label}
         </label>
-        {hint && (
-          <p className="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )}
+        <p className="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
       </div>
-      <RadixSwitch.Root
-        id={id}
-        className="switch"
-        checked={checked}
-        onCheckedChange={onChange}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-      >
+      <RadixSwitch.Root id={id} className="switch" checked={field.value} onCheckedChange={field.onChange} aria-describedby={`${id}-hint`}>
         <RadixSwitch.Thumb className="switch-thumb" />
       </RadixSwitch.Root>
     </div>

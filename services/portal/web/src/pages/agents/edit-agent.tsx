@@ -219,17 +219,11 @@ function Data({ form: { control, errorOf } }: { form: Form }) {
       <div className="stack">
         <Controller control={control} name="tables" render={({ field }) => <ScopePicker value={field.value} onChange={field.onChange} />} />
         <ErrorText>{errorOf('tables')}</ErrorText>
-        <Controller
+        <SwitchField
           control={control}
           name="read_only"
-          render={({ field }) => (
-            <SwitchField
-              label="Only read"
-              hint="Switched off, the agent may also insert and change rows of these tables."
-              checked={field.value}
-              onChange={field.onChange}
-            />
-          )}
+          label="Only read"
+          hint="Switched off, the agent may also insert and change rows of these tables."
         />
       </div>
     </Section>
@@ -247,13 +241,7 @@ function Answers({ form: { register, control, errorOf } }: { form: Form }) {
             </option>
           ))}
         </SelectField>
-        <Controller
-          control={control}
-          name="chart_enabled"
-          render={({ field }) => (
-            <SwitchField label="Charts" hint="In answers as Markdown or tables." checked={field.value} onChange={field.onChange} />
-          )}
-        />
+        <SwitchField control={control} name="chart_enabled" label="Charts" hint="In answers as Markdown or tables." />
       </div>
     </Section>
   );

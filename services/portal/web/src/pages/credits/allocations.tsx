@@ -2,7 +2,6 @@ import type { User, UserBalance } from '@agent-service/client';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Users } from 'lucide-react';
 import { useState } from 'react';
-import { Controller } from 'react-hook-form';
 import { api, bodyOf, type Environment } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -158,17 +157,11 @@ function AllocationDialog({ user, balance, onClose }: DialogProps) {
         error={form.errorOf('monthly_limit')}
         {...form.register('monthly_limit', { required: 'Enter a number.' })}
       />
-      <Controller
+      <SwitchField
         control={form.control}
         name="rollover_enabled"
-        render={({ field }) => (
-          <SwitchField
-            label="Keep what is left"
-            hint="Unused credits are added to the next month."
-            checked={field.value}
-            onChange={field.onChange}
-          />
-        )}
+        label="Keep what is left"
+        hint="Unused credits are added to the next month."
       />
     </FormDialog>
   );

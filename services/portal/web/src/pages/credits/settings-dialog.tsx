@@ -1,7 +1,6 @@
 import type { CreditSettings } from '@agent-service/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Controller } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -55,17 +54,11 @@ export function SettingsDialog({ settings, onClose }: { settings: CreditSettings
         {...number}
         {...form.register('low_balance_threshold')}
       />
-      <Controller
+      <SwitchField
         control={form.control}
         name="auto_replenish"
-        render={({ field }) => (
-          <SwitchField
-            label="Replenish automatically"
-            hint="Adds credits when the balance falls below a level."
-            checked={field.value}
-            onChange={field.onChange}
-          />
-        )}
+        label="Replenish automatically"
+        hint="Adds credits when the balance falls below a level."
       />
       <div className="columns">
         <TextField

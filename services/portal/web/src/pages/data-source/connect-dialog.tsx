@@ -78,7 +78,9 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
         </Button>
       }
     >
-      <WaySwitch way={way} onChange={setWay} />
+      <div>
+        <Segmented label="How to enter the connection" options={ways} value={way} onChange={setWay} />
+      </div>
       {way === 'url' ? (
         <TextField
           label="Connection URL"
@@ -95,14 +97,6 @@ export function ConnectDialog({ connection, onClose }: { connection: Connection 
       <AuthorityField form={form} />
       {isTested && <TestOutcome {...test} />}
     </FormDialog>
-  );
-}
-
-function WaySwitch({ way, onChange }: { way: Way; onChange: (way: Way) => void }) {
-  return (
-    <div>
-      <Segmented label="How to enter the connection" options={ways} value={way} onChange={onChange} />
-    </div>
   );
 }
 

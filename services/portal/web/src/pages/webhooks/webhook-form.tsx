@@ -70,17 +70,11 @@ export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
         render={({ field }) => <CheckGroup label="Events" names={eventTypes} hints={events} {...field} error={form.errorOf('events')} />}
       />
       {webhook && (
-        <Controller
+        <SwitchField
           control={form.control}
           name="active"
-          render={({ field }) => (
-            <SwitchField
-              label="Active"
-              hint="Switched on again, a failing or disabled webhook is healthy."
-              checked={field.value}
-              onChange={field.onChange}
-            />
-          )}
+          label="Active"
+          hint="Switched on again, a failing or disabled webhook is healthy."
         />
       )}
     </FormDialog>
