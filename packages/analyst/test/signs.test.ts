@@ -67,6 +67,16 @@ test.each([
 });
 
 test.each([
+  'total amount of customers with the rating A - AA',
+  'total amount of customers with the rating A – AA',
+  'total amount of customers with the rating A, A+ - AA',
+])('values with a dash between them may be a difference, and are asked back about: %s', async (question) => {
+  const answer = await company.ask(question);
+  expect(answer).toContain('could not place “AA”');
+  expect(answer).not.toContain('Counted');
+});
+
+test.each([
   ['How many customers with amount over .99?', '6'],
   ['How many customers with amount below .75', '1'],
   ['How many customers with amount between .1 and .9', '1'],
