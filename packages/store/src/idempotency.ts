@@ -25,14 +25,23 @@ interface StoredResponse<Response> {
  * is refused with `idempotency_key_reused`, and one during the first with `idempotency_in_progress`. An effect that is refused, or that
  * ends after its caller's deadline, is rolled back and stores nothing. In each process the effects of one organization run one after the other.
  */
-export const once = <Response extends object>(
+export async function once<Response extends object>(
   store: Store,
   call: Call,
   effect: (transaction: Transaction) => Promise<Response>,
-): Promise<Response> =>
-  runChange(store, call, call.principal, (transaction) =>
-    call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction),
-  );
+): Promise<Response> {
+  const key = call.requestedOnce;
+  if (!key) return await runChange(store, call, call.principal, effect);
+  try {
+    return await runChange(store, call, call.principal, (transaction) => runOnce(transaction, call, key, effect));
+  } catch (cause) {
+    // The request that is running may be another repetition of one that has ended.
+    const isRunning = cause instanceof ServiceError && cause.code === 'idempotency_in_progress';
+    const response = isRunning ? await storedResponse<Response>(store.sql, call, key) : undefined;
+    if (response) return response;
+    throw cause;
+  }
+}
 
 /**
  * Runs a change in one transaction, in the lane of the principal's organization. The principal is a parameter because a call of the portal
@@ -62,12 +71,8 @@ async function runOnce<Response extends object>(
 ): Promise<Response> {
   const { sql } = transaction;
   await reserve(sql, key.scope);
-  const known = await find<Response>(sql, key.scope);
-  if (known) {
-    if (known.fingerprint !== key.fingerprint) throw new ServiceError('idempotency_key_reused');
-    call.replayed = true;
-    return known.response;
-  }
+  const stored = await storedResponse<Response>(sql, call, key);
+  if (stored) return stored;
   const response = await effect(transaction);
   await sql(
     `insert into idempotency_records (scope, fingerprint, response) values ($1, $2, $3)
@@ -82,12 +87,16 @@ async function reserve(sql: Sql, scope: string): Promise<void> {
   if (!row?.reserved) throw new ServiceError('idempotency_in_progress');
 }
 
-async function find<Response>(sql: Sql, scope: string): Promise<StoredResponse<Response> | undefined> {
+/** Undefined where no request with this key has ended. */
+async function storedResponse<Response>(sql: Sql, call: Call, { scope, fingerprint }: IdempotencyKey): Promise<Response | undefined> {
   const [row] = await sql<StoredResponse<Response>>(
     `select fingerprint, response from idempotency_records where scope = $1 and created_at > now() - interval '${retentionHours} hours'`,
     [scope],
   );
-  return row;
+  if (!row) return undefined;
+  if (row.fingerprint !== fingerprint) throw new ServiceError('idempotency_key_reused');
+  call.replayed = true;
+  return row.response;
 }
 
 /** Removes a bounded number of expired records; returns how many. */
