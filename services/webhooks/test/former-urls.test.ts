@@ -12,7 +12,8 @@ let organizations = 0;
 
 beforeAll(async () => {
   clock = Date.parse('2026-03-01T12:00:00Z');
-  webhooks = await boot({ now: () => clock });
+  // With a mail server, and without an identity service to ask for recipients, notices stay in their table.
+  webhooks = await boot({ now: () => clock, settings: { SMTP_URL: 'smtp://127.0.0.1:1' } });
 });
 beforeEach(() => {
   organizations += 1;
