@@ -36,13 +36,15 @@ const failuresOfAddress = { name: 'failed-requests', limit: 300 };
 
 interface PortalTiming {
   readonly headLimitMs?: number;
+  /** The monotonic clock by which requests of an address are counted. */
+  readonly now?: () => number;
 }
 
 /** Composes the service; resolves to its HTTP port. */
 export async function start(
   process: ProcessContext,
   config: PortalConfig,
-  { headLimitMs = usualHeadLimitMs }: PortalTiming = {},
+  { headLimitMs = usualHeadLimitMs, now = () => performance.now() }: PortalTiming = {},
 ): Promise<number> {
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'portal', config, followsClock: true });
   process.health.addCheck('identity', () => identity.checkHealth());
@@ -75,7 +77,7 @@ export async function start(
     },
     origin,
     trustedProxies: config.TRUSTED_PROXIES,
-    failures: createFailedAuthentications(createLocalLimiter(), (address) => [{ key: address, policy: failuresOfAddress }]),
+    failures: createFailedAuthentications(createLocalLimiter(now), (address) => [{ key: address, policy: failuresOfAddress }], now),
   };
   const forward = createForwarder({
     ...deps,

@@ -56,7 +56,7 @@ test('an organization with many requests leaves some to other organizations, and
 });
 
 test('an address that tries unknown sessions and links is refused without a look-up, and a session that was valid goes on', async () => {
-  const portal = await world.open();
+  const portal = await world.open({}, { now: () => 0 });
   const { email } = await world.makeOrganization();
   const signedIn = await world.signIn(email, portal);
   const ask = (path: string, session: object = {}) => world.request('GET', path, session, undefined, portal);
