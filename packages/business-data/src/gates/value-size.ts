@@ -195,10 +195,19 @@ export function requireBoundedStep(name: string, size: number): void {
 export const sizeAfterSteps = (first: number, afterOne: number): number => first + expectedSteps * Math.max(0, afterOne - startingSize);
 
 export function sizeOfConstant(constant: Tree): number {
-  return Math.max(1, lengthOfConstant(constant) ?? (isTree(constant['fval']) ? maxNumberLength : bitsOf(constant)));
+  return Math.max(1, isTree(constant['bsval']) ? bitsOf(constant['bsval']) : lengthInFull(writtenConstant(constant)));
 }
 
-const bitsOf = ({ bsval }: Tree): number => (isTree(bsval) ? (textOf(bsval['bsval'])?.length ?? 0) * 4 : cellSize);
+const bitsOf = ({ bsval }: Tree): number => (textOf(bsval)?.length ?? 0) * 4;
+
+/** The length of a constant, which may be a number that is shown without its exponent. */
+function lengthInFull(written: string | undefined): number {
+  if (written === undefined) return maxOtherLength;
+  const exponent = withExponent.exec(written)?.groups?.['exponent'];
+  return exponent === undefined
+    ? written.length
+    : Math.min(maxNumberLength, written.length + Math.abs(Number(exponent.replaceAll('_', ''))));
+}
 
 /** Types that fill a value up to their length. */
 const padded = new Set(['bpchar', 'char', 'bit']);
@@ -312,17 +321,23 @@ function lengthOf(node: unknown): number | undefined {
   return most !== undefined && most >= 0 ? most : undefined;
 }
 
-/** With an exponent, six characters may be a number of a hundred thousand digits. */
-const withExponent = /^\s*[-+]?[\d._]+e/i;
+/** Six characters may be a number of a hundred thousand digits. It may be quoted, with spaces around it. */
+const withExponent = /^\s*[-+]?[\d._]+e(?<exponent>[-+]?[\d_]+)\s*$/i;
 const maxNumberLength = 131_072 + 16_383;
 /** Length of any whole number, boolean or null. */
 const maxOtherLength = 20;
 
-function lengthOfConstant({ sval, fval, bsval }: Tree): number | undefined {
-  if (bsval !== undefined) return undefined;
-  const written = isTree(sval) ? (textOf(sval['sval']) ?? '') : isTree(fval) ? textOf(fval['fval']) : undefined;
+function lengthOfConstant(constant: Tree): number | undefined {
+  if (constant['bsval'] !== undefined) return undefined;
+  const written = writtenConstant(constant);
   if (written === undefined) return maxOtherLength;
   return withExponent.test(written) ? undefined : written.length;
+}
+
+/** The text of a string or of a number that is not a small integer. */
+function writtenConstant({ sval, fval }: Tree): string | undefined {
+  if (isTree(sval)) return textOf(sval['sval']) ?? '';
+  return isTree(fval) ? textOf(fval['fval']) : undefined;
 }
 
 function typeLengthens({ typeName }: Tree): boolean {
