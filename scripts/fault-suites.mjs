@@ -11,6 +11,6 @@ export const faultSuites = [
   'services/gateway/test/faults/(audit-outage|clocks|slow-tenant)\\.test',
   'services/gateway/test/system/answers-on-cluster\\.test',
   'services/templates/test/faults\\.test',
-  'services/webhooks/test/(clocks|faults)\\.test',
+  'services/webhooks/test/(clocks|cut-off|faults)\\.test',
   'test/blast/blast\\.test',
 ];

@@ -55,6 +55,8 @@ export type Client<Name extends ServiceName> = {
   checkSignature(): Promise<void>;
   /** The replicas that serve now, as far as this client knows; none before its first call. */
   replicas(): readonly string[];
+  /** False while no replica answers this process, as far as this client knows; one that answers that it does not serve counts as well. */
+  isReachable(): boolean;
   close(): void;
 };
 

@@ -140,6 +140,16 @@ test('a call that is not idempotent goes to the replica that answers, once the o
   expect(second.calls.length - before).toBe(10);
 });
 
+test('a service is reachable while one of its replicas answers', async () => {
+  first.freeze();
+  await until('one is known to be silent', () => client.replicas().length === 1);
+  expect(client.isReachable()).toBe(true);
+  second.freeze();
+  await until('both are known to be silent', () => !client.isReachable());
+  first.thaw();
+  await until('one answers again', () => client.isReachable());
+});
+
 test('what a silent replica reads after its deadline does not happen there', async () => {
   const before = first.calls.length;
   first.freeze();

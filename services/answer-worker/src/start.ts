@@ -3,10 +3,12 @@ import { type Client, openClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
 import {
+  createReachabilityCheck,
   createReplyPublisher,
   createReplyWriters,
   openRedis,
   openWorkerChannel,
+  pauseOnFault,
   type RedisConnections,
   startWorker,
 } from '@agent-service/queues';
@@ -42,7 +44,7 @@ const defaultRenewalMs = 5_000;
 
 /** Composes the worker. It stops in reverse: first the jobs, then their leases, then the connections of both. */
 export async function start(process: ProcessContext, config: AnswerWorkerConfig, timing: Timing = {}): Promise<void> {
-  const { deps, redis } = await composeDeps(process, config, { ...timing, apart: false });
+  const { deps, redis, agents } = await composeDeps(process, config, { ...timing, apart: false });
   const { answers, meters } = deps;
   const drainMs = config.ANSWER_DRAIN_MS;
   const apart = await startWorker(process, redis, 'answerApart', {
@@ -56,6 +58,7 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
     drainMs,
     handle: createAnswerHandler(deps),
   });
+  void pauseOnFault(process, { workers: [apart, jobs], findFault: createReachabilityCheck('agents', agents) });
   takeAssignedAnswers(process, {
     answers,
     jobs,
@@ -68,6 +71,7 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
 interface Composed {
   readonly deps: WorkerDeps;
   readonly redis: RedisConnections;
+  readonly agents: Client<'agents'>;
 }
 
 /** Composes what runs answers, in a worker or in a child process for answers that have lost a lease. */
@@ -107,7 +111,7 @@ export async function composeDeps(
     today: createToday(now, timeZone),
   };
   startLeases(process, deps, renewEveryMs);
-  return { deps, redis };
+  return { deps, redis, agents };
 }
 
 const retryTimeMs = 250;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningProcess } from '@agent-service/runtime';
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -205,6 +206,20 @@ test('jobs wait while agents is unavailable, and retry with the same claim', asy
   await until('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.begunItems).toHaveLength(4);
   expect(new Set(scene.agents.begunItems.map(({ claim }) => claim)).size).toBe(1);
+});
+
+test('a worker takes no jobs while no replica of agents answers', async () => {
+  await scene.agents.stop();
+  let count = 0;
+  // Rarely enough that the jobs of the whole time limit would not fill the worker.
+  await until('a job waits in the queue', async () => {
+    count += 1;
+    await scene.dispatcher.dispatch([`msg_waiting_${count}`]);
+    await pause(400);
+    return (await scene.dispatcher.counts()).waiting > 0;
+  });
+  await scene.agents.start();
+  await until('all are completed', () => scene.agents.completed.length === count);
 });
 
 test('a late result is refused and dropped', async () => {

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openClient } from '@agent-service/contracts';
-import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
+import { createReachabilityCheck, openRedis, pauseOnFault, startWorker } from '@agent-service/queues';
 import type { Clock, ProcessContext } from '@agent-service/runtime';
-import { sleep } from '@agent-service/work';
 import type { DispatcherConfig } from './config.ts';
 import { createDeliver } from './deliver.ts';
 import { createReceiverAgent } from './receiver-connections.ts';
@@ -28,35 +27,20 @@ export async function start(process: ProcessContext, config: DispatcherConfig): 
     drainMs,
     handle: createDeliver({ process, webhooks, agent }),
   });
-  void pauseOnWrongClock(process, worker, () => webhooks.checkHealth());
+  const findUnreachable = createReachabilityCheck('webhooks', webhooks);
+  void pauseOnFault(process, {
+    workers: [worker],
+    findFault: () => findClockFault(process.clock) ?? findUnreachable(),
+    // It measures the clock as well, and not every supervisor asks for the readiness of a process.
+    whilePaused: () => webhooks.checkHealth().catch(() => undefined),
+  });
 }
-
-const clockCheckMs = 500;
 
 /**
  * A computer whose clock is wrong rejects valid certificates, and receivers would be disabled for it. The check throws until the
  * clock of webhooks has been measured, so that a process which starts with a wrong clock sends nothing either.
  */
-async function pauseOnWrongClock(
-  { clock, logger, stopping }: ProcessContext,
-  worker: JobWorker,
-  measure: () => Promise<void>,
-): Promise<void> {
-  let isPaused = false;
-  do {
-    const fault = clockFault(clock);
-    if ((fault !== undefined) !== isPaused) {
-      isPaused = fault !== undefined;
-      if (isPaused) worker.pause();
-      else worker.resume();
-      logger.warn({ event: isPaused ? 'deliveries_paused' : 'deliveries_resumed', err: fault });
-    }
-    // A paused dispatcher calls nothing else that measures, and not every supervisor asks for the readiness of a process.
-    if (isPaused) await measure().catch(() => undefined);
-  } while (await sleep(clockCheckMs, stopping));
-}
-
-function clockFault(clock: Clock): unknown {
+function findClockFault(clock: Clock): unknown {
   try {
     clock.check();
     return undefined;

@@ -75,6 +75,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
     checkHealth: () => checkHealth(checking, name),
     checkSignature: () => checkSignature(checking, name),
     replicas: () => listReplicas(replicas),
+    isReachable: () => !replicas.isStarted || replicas.isReachable,
     close: () => replicas.close(),
   };
   return client as Client<Name>;

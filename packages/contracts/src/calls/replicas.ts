@@ -91,6 +91,11 @@ export class ReplicaSet {
     return this.#replicas.filter(({ state }) => state === 'serving').map(({ target }) => target);
   }
 
+  /** False while no replica answers, whether or not it serves. */
+  get isReachable(): boolean {
+    return this.#replicas.some(({ state }) => ranks[state] >= ranks['not serving']);
+  }
+
   /** The last word on our signature of each replica that has said one. */
   refusals(): (Error | null)[] {
     return this.#replicas.flatMap(({ refusal }) => (refusal === undefined ? [] : [refusal]));

@@ -36,7 +36,7 @@ export function createAnswerHandler(deps: WorkerDeps): AnswerHandler {
   };
 }
 
-/** While agents is unavailable the job stays in this process, because it would fail in others as well. */
+/** While agents is unavailable the job stays in this process, which takes no others once it knows that no replica answers. */
 async function begin({ answers, meters, now }: WorkerDeps, { job, stop }: Run): Promise<BegunAnswer | ServiceError> {
   const { organizationId, environment, answerId } = job;
   const claim = randomUUID();
