@@ -55,7 +55,34 @@ test('keys, references and comments are shown only if everything that they name 
   expect(orders).toMatchObject({ primaryKey: [], foreignKeys: [], comment: null });
   expect(resolve('orders', 'customers("Name")').scope.tables[0]?.foreignKeys).toEqual([]);
   expect(resolve('orders(id, total)', 'customers').scope.tables[0]?.foreignKeys).toEqual([]);
-  expect(resolve('orders', 'customers').scope.tables[0]?.foreignKeys).toHaveLength(1);
+  const [whole] = resolve('orders', 'customers').scope.tables;
+  expect([whole?.primaryKey, whole?.foreignKeys.length, whole?.comment]).toEqual([['id'], 1, 'about all of it']);
+});
+
+test('a key of several columns is not shown, nor are references to it, if one of them is outside the scope', () => {
+  const key = ['order_id', 'line'];
+  const foreignKeys = [{ columns: key, schema: 'public', table: 'lines', references: key }];
+  const tables = [
+    table('public', 'lines', [...key, 'amount'], { primaryKey: key }),
+    table('public', 'returns', [...key, 'reason'], { primaryKey: key, foreignKeys }),
+  ];
+  const keysOf = (...entries: string[]) =>
+    resolveScope({ defaultSchema: 'public', tables, effects: [] }, { tables: entries, readOnly: true }).scope.tables.map((each) => [
+      each.primaryKey.length,
+      each.foreignKeys.length,
+    ]);
+  expect(keysOf('returns', 'lines')).toEqual([
+    [2, 1],
+    [2, 0],
+  ]);
+  expect(keysOf('returns(order_id, reason)', 'lines')).toEqual([
+    [0, 0],
+    [2, 0],
+  ]);
+  expect(keysOf('returns', 'lines(line)')).toEqual([
+    [2, 0],
+    [0, 0],
+  ]);
 });
 
 test('the cost of keys does not grow with the columns of their tables', () => {

@@ -35,6 +35,21 @@ test.each([
   expect(suggestNames(catalog, entry)).toBe(text);
 });
 
+test.each([
+  ['invoices', 'The tables are: "Drivers", "Old Data".drivers_2020'],
+  ['"DRIVERS"', 'Did you mean "Drivers"? The tables are: "Drivers", "Old Data".drivers_2020'],
+  ['"Old Data".drivers_2020(id, ids)', 'Did you mean id? The columns are: id'],
+  ['"Drivers"("fullName"', ''],
+])('only a name that is near is suggested: %s', (entry, text) => {
+  expect(suggestNames(catalog, entry)).toBe(text);
+});
+
+test('of many names the first are listed, and of none there is nothing to suggest', () => {
+  const tables = Array.from({ length: 25 }, (_, index) => table('public', `t${index + 10}`, ['id']));
+  expect(suggestNames({ ...catalog, tables }, 'invoices')).toMatch(/^The tables are: t10, .*, t29 and 5 more$/);
+  expect(suggestNames({ ...catalog, tables: [] }, 'invoices')).toBe('There are no tables.');
+});
+
 test('a suggested name names the table', () => {
   const { unknown } = resolveScope(catalog, { tables: ['"Drivers"("fullName", "order")', '"Old Data".drivers_2020'], readOnly: true });
   expect(unknown).toEqual([]);
