@@ -142,11 +142,14 @@ test('an Idempotency-Key does not return the answer of a deleted conversation, b
 
 test('a key that is used again is removed alone, with any number of other expired keys', async () => {
   const keyed = { idempotencyScope: 'again', idempotencyFingerprint: 'a' };
-  const id = await start(keyed);
-  await answer(id);
+  const accept = (more: Parameters<typeof newMessage>[1]) => rig.answers.accept(newMessage((rig.clock.now += 1), more));
+  await answer(await start(keyed));
   await rig.sql(`insert into answer_keys select 'org_other', 'live', 'old' || n, '', '', to_timestamp(0) from generate_series(1, 2500) n`);
   rig.clock.now += keyRetentionMs;
-  expect(await start({ ...keyed, idempotencyFingerprint: 'b' })).not.toBe(id);
+  const present = { idempotencyScope: 'present', idempotencyFingerprint: 'p' };
+  const answerId = await start(present);
+  expect(await accept({ ...keyed, idempotencyFingerprint: 'b' })).toMatchObject({ started: { attached: false } });
+  expect(await accept(present)).toMatchObject({ started: { answerId, attached: true } });
   const left = await rig.sql<{ left: number }>(`select count(*)::integer as left from answer_keys where organization_id = 'org_other'`);
   expect(left).toEqual([{ left: 2500 }]);
   while ((await removeExpiredKeys(rig.sql, rig.clock.now)) > 0);

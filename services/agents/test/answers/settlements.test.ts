@@ -83,3 +83,13 @@ test('the time is not measured for a result that a sweep took, nor for an answer
   expect(await rig.sql('select 1 from answers where id = $1', [swept])).toEqual([]);
   expect((await measured()).count).toBe(count);
 });
+
+test('an end that could not be stored is refused as one that may be tried again, and the next is stored', async () => {
+  const id = await begin();
+  const failed = { organizationId, environment, id, attempt: 1, failure: { code: 'provider_error', message: '' } } as const;
+  // PostgreSQL stores no such character.
+  const done = { queries: [{ statement: '\0', tables: [], rows: 0, durationMs: 1 }], record: null };
+  expect(await rig.answers.fail([{ ...failed, done }])).toEqual([{ code: 'unavailable' }]);
+  expect(await rig.answers.fail([failed])).toEqual([undefined]);
+  expect(await rig.answers.fail([failed])).toEqual([undefined]);
+});
