@@ -52,6 +52,18 @@ test('of more than ten thousand slow tenants those that were named last are reme
   expect([0, 1, 2].map((number) => slow.has(`tenant ${number}`))).toEqual([true, false, true]);
 });
 
+test('organizations are spread over the shards, and both environments of one share a shard', async () => {
+  const lanesOf = async (items: readonly Item[]) => {
+    const { batcher } = createRecorder({ lanes: 8, permits: 1 }, succeed);
+    const added = items.map((each) => batcher.add(each));
+    const { lanes } = batcher;
+    await Promise.all(added);
+    return lanes;
+  };
+  expect(await lanesOf(Array.from({ length: 100 }, (_, n) => item(`org_${n}`)))).toBe(8);
+  expect(await lanesOf(['live', 'test'].map((environment) => ({ ...item('org_1'), environment })))).toBe(1);
+});
+
 test.each(['each', 1] as const)('batches of slow tenants share their permits, and none has two of them (%s)', async (lanes) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { slow, started, batcher } = createRecorder({ lanes, permits: 2, concurrency: 2 }, async (items, run) => {
