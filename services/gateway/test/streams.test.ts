@@ -85,12 +85,14 @@ describe('a streamed answer', () => {
     const step = { name: 'query', detail: 'select 1', rows: 1, durationMs: 7, error: '' };
     send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'You sold ' });
     await reader.until(2);
+    send({ kind: 'tool', attempt: 1, step: { ...step, error: 'No such table.' } });
     send({ kind: 'tool', attempt: 1, step }, { kind: 'delta', attempt: 1, text: '120\norders.' });
     send({ kind: 'ended', message: answerMessage(item.answerId, { content: 'You sold 120\norders.' }) });
     await reader.ended;
     expect(reader.events).toEqual([
       { event: 'started', data: { message_id: item.answerId, conversation_id: 'conv_1', attempt: 1 } },
       { event: 'delta', data: { text: 'You sold ', attempt: 1 } },
+      { event: 'tool', data: { name: 'query', detail: 'select 1', rows: 1, duration_ms: 7, error: 'No such table.', attempt: 1 } },
       { event: 'tool', data: { name: 'query', detail: 'select 1', rows: 1, duration_ms: 7, error: null, attempt: 1 } },
       { event: 'delta', data: { text: '120\norders.', attempt: 1 } },
       {

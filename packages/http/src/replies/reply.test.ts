@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Principal } from '@agent-service/contracts';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { BufferedBytes } from './buffered-bytes.ts';
 import { createCors } from './cors.ts';
@@ -16,6 +16,7 @@ const organizationId = 'org_a';
 let server: Server;
 let client: Socket;
 afterEach(() => {
+  jest.restoreAllMocks();
   client.destroy();
   server.close();
 });
@@ -38,8 +39,11 @@ async function sendUnread(more: Partial<Delivery> = {}): Promise<{ bufferedBytes
   return { bufferedBytes, ...(await sent.promise) };
 }
 
-test('the bytes of a reply that is not read count until it is', async () => {
-  const { bufferedBytes } = await sendUnread();
+test('the bytes of a reply that is not read, and the time to read it, count until it is read', async () => {
+  const started = jest.spyOn(globalThis, 'setTimeout');
+  const stopped = jest.spyOn(globalThis, 'clearTimeout');
+  const readWithinMs = 100_000;
+  const { bufferedBytes } = await sendUnread({ readWithinMs });
   expect([bufferedBytes.isFull(organizationId), bufferedBytes.isFull('org_b')]).toEqual([true, false]);
   let received = 0;
   for await (const chunk of client) {
@@ -47,6 +51,8 @@ test('the bytes of a reply that is not read count until it is', async () => {
     if (received > body.length) break;
   }
   expect(bufferedBytes.isFull(organizationId)).toBe(false);
+  const timer = started.mock.results[started.mock.calls.findIndex(([, ms]) => ms === readWithinMs)]?.value;
+  expect(stopped.mock.calls.some(([each]) => each !== undefined && each === timer)).toBe(true);
 });
 
 test('a reply counts no longer when its reader leaves', async () => {

@@ -13,6 +13,7 @@ function startWriter(channels: readonly string[] = ['replies:1']) {
 }
 
 const ticked = () => pause(40);
+const step = { name: 'query', detail: '', rows: 0, durationMs: 1, error: '' };
 
 test('the first delta is sent at once, and those of the next 20 ms are sent as one', async () => {
   const { writer, sent, texts } = startWriter();
@@ -43,6 +44,13 @@ test('the deltas of a text, however it is cut, make the text, and none ends with
   );
 });
 
+test('a tool step is sent at once, after the text before it', () => {
+  const { writer, sent } = startWriter();
+  for (const text of ['One', ' two']) writer.delta(text);
+  writer.tool(step);
+  expect(sent.map(({ reply }) => (reply.kind === 'delta' ? reply.text : reply.kind))).toEqual(['One', ' two', 'tool']);
+});
+
 test('a restart voids the text before it, and text that was held back is never sent', async () => {
   const { writer, sent } = startWriter();
   writer.started();
@@ -64,7 +72,7 @@ test('replies after a restart carry its number, because their `started` may be l
   writer.restart();
   writer.delta('wrong again');
   writer.restart();
-  writer.tool({ name: 'query', detail: '', rows: 0, durationMs: 1, error: '' });
+  writer.tool(step);
   writer.delta('right');
   expect(sent.map(({ reply }) => [reply.kind, reply.kind !== 'ended' && reply.restarts])).toEqual([
     ['started', undefined],

@@ -62,6 +62,22 @@ describe('an answer’s stream', () => {
     });
   });
 
+  test('goes on for a reader who has read it so far, while others of the organization read slowly', async () => {
+    const bufferedBytes = new BufferedBytes(1_000);
+    const stream = new AnswerStream({ ...usual, bufferedBytes });
+    const { response, reader } = await connected();
+    const [text, written] = [textOf(reader), stream.writeTo(response, accepted)];
+    const release = bufferedBytes.add('org_1', 1_000);
+    for (const reply of [startedReply(1), delta('a')]) {
+      await until(() => response.writableLength === 0);
+      stream.take(reply);
+    }
+    release();
+    stream.take(endedWith('ab'));
+    await written;
+    expect((await text).match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: completed']);
+  });
+
   test('is kept open by a comment after every 15 seconds without an event', async () => {
     const clock = { now: 0 };
     const stream = new AnswerStream({ ...usual, now: () => clock.now });
