@@ -5,7 +5,7 @@
 export const faultSuites = [
   'packages/business-data/test/statement-gate\\.test',
   'packages/local/test/(succession|supervisor-death)\\.test',
-  'services/agents/test/answers/(killed|poison)\\.test',
+  'services/agents/test/answers/(cut-off|killed|poison)\\.test',
   'services/answer-worker/test/(apart|deep-statements|processes)\\.test',
   'services/credits/test/(killed|wrong-clock)\\.test',
   'services/gateway/test/faults/(audit-outage|clocks|slow-tenant)\\.test',

@@ -25,6 +25,8 @@ interface TestReplica {
   readonly heldBytes: number;
   freeze(): void;
   thaw(): void;
+  /** Says with its health whether it serves worse than another replica may. */
+  impair(isImpaired: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -35,9 +37,11 @@ async function replica(): Promise<TestReplica> {
     return {};
   };
   const implementation = everyMethod('credits', (name) => ({ allow: services('agents', 'gateway'), handle: note(name) }));
-  const running: RunningProcess<number> = await createProcess('replica', config, (process) =>
-    serve(process, config as never, 'credits', implementation as unknown as Implementation<'credits'>),
-  );
+  let isImpaired = false;
+  const running: RunningProcess<number> = await createProcess('replica', config, (process) => {
+    process.health.addImpairment(() => isImpaired);
+    return serve(process, config as never, 'credits', implementation as unknown as Implementation<'credits'>);
+  });
   const sockets = new Set<Socket>();
   let isFrozen = false;
   let heldWrites: (() => void)[] = [];
@@ -73,6 +77,9 @@ async function replica(): Promise<TestReplica> {
       isFrozen = false;
       for (const write of heldWrites) write();
       heldWrites = [];
+    },
+    impair(isNowImpaired) {
+      isImpaired = isNowImpaired;
     },
     async stop() {
       if (!proxy.listening) return;
@@ -148,6 +155,25 @@ test('a service is reachable while one of its replicas answers', async () => {
   await until('both are known to be silent', () => !client.isReachable());
   first.thaw();
   await until('one answers again', () => client.isReachable());
+});
+
+test('an impaired replica gets calls while no other serves', async () => {
+  const isLeftOut = async () => {
+    const before = first.calls.length;
+    for (let call = 0; call < 10; call += 1) await client.settle({ items: [] });
+    return first.calls.length === before;
+  };
+  first.impair(true);
+  await until('it is left out', isLeftOut);
+  expect(client.replicas()).toHaveLength(2);
+  second.impair(true);
+  await until('both are alike', async () => !(await isLeftOut()));
+  second.impair(false);
+  await until('it is left out again', isLeftOut);
+  second.freeze();
+  const before = first.calls.length;
+  await client.settle({ items: [] });
+  expect(first.calls.length).toBeGreaterThan(before);
 });
 
 test('what a silent replica reads after its deadline does not happen there', async () => {

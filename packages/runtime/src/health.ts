@@ -15,6 +15,9 @@ interface HealthReport {
 export interface Health {
   /** A check throws if the process cannot serve. */
   addCheck(name: string, check: () => Promise<unknown>): void;
+  /** While it is true the process serves, but worse than another replica may, as without a service that only this process does not reach. */
+  addImpairment(isImpaired: () => boolean): void;
+  readonly isImpaired: boolean;
   /** Call it when the process has started. */
   markReady(): void;
   markStopping(): void;
@@ -25,6 +28,7 @@ export interface Health {
 /** A process is ready between its start and its stop while every check passes. The log names the checks that fail in an outage. */
 export function createHealth(logger: Pick<Logger, 'warn' | 'info'>, now = () => performance.now()): Health {
   const checks = new Map<string, () => Promise<unknown>>();
+  const impairments: (() => boolean)[] = [];
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
   let running: Promise<HealthReport> | undefined;
   let unreadySince: number | undefined;
@@ -49,6 +53,10 @@ export function createHealth(logger: Pick<Logger, 'warn' | 'info'>, now = () => 
 
   return {
     addCheck: (name, check) => void checks.set(name, check),
+    addImpairment: (isImpaired) => void impairments.push(isImpaired),
+    get isImpaired() {
+      return impairments.some((isImpaired) => isImpaired());
+    },
     markReady: () => void (state = 'ready'),
     markStopping: () => void (state = 'stopping'),
     async report(toleratedMs = 0) {

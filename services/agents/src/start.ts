@@ -106,6 +106,7 @@ async function createServiceDeps(
   const redis = await openRedis(process, config);
   const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
   process.health.addCheck('credits', () => credits.checkSignature());
+  process.health.addImpairment(() => !credits.isReachable());
   return {
     store,
     logger: process.logger,

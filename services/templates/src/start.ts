@@ -12,6 +12,7 @@ export async function start(process: ProcessContext, config: TemplatesConfig): P
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });
   const agents = openClient(process, 'agents', { address: config.AGENTS_ADDRESS, as: 'templates', config });
   process.health.addCheck('agents', () => agents.checkSignature());
+  process.health.addImpairment(() => !agents.isReachable());
   const deps = {
     catalogue,
     agents,

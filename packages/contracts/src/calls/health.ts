@@ -65,6 +65,7 @@ export function checkReplica({ replicas, signer, clock }: Checking, replica: Rep
     };
     const onHeaders = (metadata: Metadata) => {
       replica.challenge = text(metadata, headers.challenge) ?? replica.challenge;
+      replica.isImpaired = text(metadata, headers.impaired) !== undefined;
       const peerMs = Number(text(metadata, headers.time));
       const receivedAt = performance.now();
       if (Number.isFinite(peerMs)) sampleClock = () => clock?.sample(peerMs, beganAt, receivedAt);
@@ -124,6 +125,7 @@ export function serveHealth(
       const metadata = new Metadata();
       metadata.set(headers.time, String(clock.now()));
       metadata.set(headers.challenge, challenges.present);
+      if (health.isImpaired) metadata.set(headers.impaired, 'true');
       call.sendMetadata(metadata);
       const caller = text(call.metadata, headers.caller);
       if (caller !== undefined && !verifier.verify({ caller, voucher: '' }, signedCheck)) callback(unknownKey);

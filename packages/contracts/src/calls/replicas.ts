@@ -29,6 +29,8 @@ export interface Replica {
   checkedAt: number;
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
+  /** By its last health answer it serves worse than another replica may. */
+  isImpaired: boolean;
   isChecking: boolean;
   /** Why the last health check got no answer; undefined after an answer. */
   fault: Error | undefined;
@@ -168,6 +170,7 @@ export class ReplicaSet {
       heardAt: 0,
       checkedAt: 0,
       state: 'serving',
+      isImpaired: false,
       isChecking: false,
       fault: undefined,
       refusal: undefined,
@@ -205,12 +208,13 @@ function isCheckDue({ state, inFlight, heardAt, checkedAt }: Replica): boolean {
   return state !== 'serving' || owesAnswer || now - checkedAt >= checkServingEveryMs;
 }
 
-const ranks = { silent: 0, away: 1, 'not serving': 2, serving: 3 } as const;
-const connectedRank = 4;
+const ranks = { silent: 0, away: 1, 'not serving': 2, impaired: 3, serving: 4 } as const;
+const connectedRank = 5;
 
 /** A replica that does not serve is still better than none: it says itself what is wrong. */
-function rankOf({ state, channel }: Replica): number {
+function rankOf({ state, isImpaired, channel }: Replica): number {
   if (state !== 'serving') return ranks[state];
+  if (isImpaired) return ranks.impaired;
   return channel.getConnectivityState(false) === connectivityState.READY ? connectedRank : ranks.serving;
 }
 

@@ -17,6 +17,8 @@ export const headers = {
   late: 'x-late',
   /** The server's time, with each health answer. */
   time: 'x-time',
+  /** With a health answer: the process serves, but worse than another replica may. */
+  impaired: 'x-impaired',
   idempotency: 'x-idempotency-bin',
   traceparent: 'traceparent',
   error: 'x-error-bin',

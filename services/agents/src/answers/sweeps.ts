@@ -39,13 +39,13 @@ export interface SweepDeps extends AnswersDeps {
 /** The number of rows of a full page, after which the sweep runs again at once; 0 for any other page. */
 const countIfFull = (rows: readonly unknown[]): number => (rows.length >= pageRows ? rows.length : 0);
 
-/** Retries releases that their process has not finished in time. */
-export const retryReleases = ({ store, releases, now }: SweepDeps): Promise<number> =>
-  retryDue(releases.queue, pageRows, () => takeDueReleases(store.sql, pageRows, now()));
+/** Retries releases that their process has not finished in time. A process that does not reach credits would only delay them. */
+export const retryReleases = async ({ store, credits, releases, now }: SweepDeps): Promise<number> =>
+  credits.isReachable() ? await retryDue(releases.queue, pageRows, () => takeDueReleases(store.sql, pageRows, now())) : 0;
 
 /** Retries settlements that their process has not finished in time. */
-export const retrySettlements = ({ store, settlements, now }: SweepDeps): Promise<number> =>
-  retryDue(settlements, pageSettlements, () => takeDueSettlements(store.sql, pageSettlements, now()));
+export const retrySettlements = async ({ store, credits, settlements, now }: SweepDeps): Promise<number> =>
+  credits.isReachable() ? await retryDue(settlements, pageSettlements, () => takeDueSettlements(store.sql, pageSettlements, now())) : 0;
 
 /** Ends answers past their deadline, and gives another job to those that have lost their worker or their job. */
 export async function processDue(deps: SweepDeps): Promise<number> {

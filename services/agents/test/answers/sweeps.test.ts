@@ -168,6 +168,21 @@ test('a sweep settles a stored result that its process could not', async () => {
   expect(rig.ledger.holds.get(id)).toMatchObject({ state: 'settled', ended: 1 });
 });
 
+test('a process that does not reach credits leaves due settlements and releases to others', async () => {
+  const [settling, releasing] = [await start(), await start()];
+  await begin(settling);
+  rig.ledger.mood = 'away';
+  await rig.answers.complete(result(settling, 1));
+  await rig.cancel(key(releasing));
+  const dueTimes = () => rig.sql('select id, due from answers where id in ($1, $2) order by id', [settling, releasing]);
+  const before = await dueTimes();
+  expect(before).toHaveLength(2);
+  rig.clock.now += 60_000;
+  await retrySettlements(rig.deps);
+  await retryReleases(rig.deps);
+  expect(await dueTimes()).toEqual(before);
+});
+
 test('a hold that may have been granted is released, and its id accepts nothing more', async () => {
   rig.ledger.mood = 'lost';
   const message = newMessage(rig.clock.now);

@@ -76,6 +76,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
   }
 
   const client = {
+    isReachable: () => ledger.mood !== 'away',
     async hold({ items = [] }: Request<'hold'>) {
       await ledger.onHold?.(items.map(({ holdId }) => holdId));
       return await answer(() => {
