@@ -63,7 +63,8 @@ function sourceFiles() {
   const inSources = ['packages', 'services'].flatMap((kind) =>
     readdirSync(join(root, kind)).flatMap((name) => (name === 'testkit' ? [] : filesBelow(join(root, kind, name, 'src'), '.ts'))),
   );
-  return inSources.filter((file) => !file.endsWith('.test.ts') && !file.includes(`${sep}gen${sep}`));
+  const isGenerated = (file) => relative(root, file).split(sep).includes('gen');
+  return inSources.filter((file) => !file.endsWith('.test.ts') && !isGenerated(file));
 }
 
 function filesBelow(folder, ending) {

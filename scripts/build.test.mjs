@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -76,6 +87,26 @@ test('a build finds the files of the repository from any folder', async () => {
     const { stdout } = await run(process.execPath, [join(folder, 'admin.js'), '--help']);
     expect(stdout).toContain('Usage: admin');
     expect(readFileSync(join(folder, 'credits.js'), 'utf8')).toContain('//# sourceMappingURL=credits.js.map');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a build is named by its sources, also below a folder that is called gen', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-service-build-'));
+  try {
+    // A folder of this name inside of a package holds generated files.
+    const repository = join(folder, 'gen');
+    const sources = join(repository, 'services', 'one', 'src');
+    cpSync(dirname(script), join(repository, 'scripts'), { recursive: true });
+    for (const path of [sources, join(repository, 'packages')]) mkdirSync(path, { recursive: true });
+    writeFileSync(join(repository, 'package-lock.json'), '{}');
+    const program = `console.log((await import(${JSON.stringify(pathToFileURL(join(repository, 'scripts', 'build.mjs')).href)})).buildFolder())`;
+    const buildWith = async (source) => {
+      writeFileSync(join(sources, 'main.ts'), source);
+      return (await run(process.execPath, ['--input-type=module', '-e', program])).stdout;
+    };
+    expect(await buildWith('export const one = 1;')).not.toBe(await buildWith('export const one = 2;'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
