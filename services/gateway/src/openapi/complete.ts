@@ -5,7 +5,7 @@ import { contentTypes } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { isPlainObject } from '../routing/input.ts';
 import { answerEventData } from '../schemas/conversation.ts';
-import { describeResponseSchema } from './response-schema.ts';
+import { describeResponseSchema } from './body-schemas.ts';
 import { codeSamples, type SampledOperation } from './samples.ts';
 
 /** The parts of a JSON schema from which an example follows. */

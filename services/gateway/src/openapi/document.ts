@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiParameters } from 'zod-openapi';
 import { isIdempotent, type OtherSuccess, type Route, successStatus } from '../routing/route.ts';
 import { errorEnvelope, oauthError } from '../schemas/errors.ts';
+import { describeRequestSchema, describeResponseSchema } from './body-schemas.ts';
 import { completeDocument } from './complete.ts';
 import { deprecationHeaders, errorHeaders, limitHeaders, namedHeaders, replayedHeader, requestIdHeader, sharedHeaders } from './headers.ts';
-import { describeResponseSchema } from './response-schema.ts';
 
 const version = '1.0.0';
 
@@ -48,7 +48,9 @@ export function createOpenApi(routes: readonly Route[], serverUrl: string): Docu
     paths: paths(routes),
     components: { headers: sharedHeaders, securitySchemes },
   };
-  const document = createDocument(contents, { override: ({ jsonSchema, io }) => io === 'output' && describeResponseSchema(jsonSchema) });
+  const document = createDocument(contents, {
+    override: ({ jsonSchema, io }) => (io === 'output' ? describeResponseSchema : describeRequestSchema)(jsonSchema),
+  });
   // A copy, since parts that operations share would be completed twice.
   const own = structuredClone(document);
   completeDocument(own, new Map(routes.map((route) => [route.operationId, codesOf(route)])));

@@ -127,6 +127,7 @@ const expected: Readonly<Record<string, (example: { body: Fields; request: Field
   'sendMessage 202': ({ body }) => [body['data'], { status: 'queued', content: '', credits_consumed: 0 }],
   'cancelAnswer 200': ({ body }) => [body['data'], { status: 'cancelled' }],
   'listMessages 200': ({ body }) => [body, { data: [{ role: 'assistant' }, { role: 'user' }], meta: { total: 2 } }],
+  'listUsage 200': ({ body }) => [body['data'], [{ credits_consumed: expect.any(Number) }]],
   'testWebhook 200': ({ body }) => [body['data'], { event_type: 'webhook.test', status: 'pending', attempts: [], redelivery_of: null }],
   'redeliverWebhookDelivery 200': ({ body }) => [body['data'], { status: 'pending', attempts: [], redelivery_of: expect.any(String) }],
 };

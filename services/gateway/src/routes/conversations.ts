@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { route } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 import {
+  conversation,
   conversationChanges,
   conversationParams,
-  listedConversation,
   listedMessage,
   messagesExample,
   titledConversation,
@@ -34,7 +34,7 @@ export const listConversations = route({
       .optional()
       .meta({ description: '`title` adds the title of each conversation. Beyond the specification.', 'x-extension': true }),
   }),
-  response: z.strictObject({ data: z.array(listedConversation), meta: listMeta }),
+  response: z.strictObject({ data: z.array(conversation), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ params, query, requestId }, { agents }) {
     const { conversations, page } = await agents.listConversations({ agentId: params.agent_id, page: pageRequest(query) });

@@ -67,18 +67,37 @@ const aggregateMeta = listMeta
   })
   .meta({ id: 'UsageAggregateMeta' });
 
+/** The response to a request that names no groups. */
+const recordsExample = {
+  data: [
+    {
+      id: 'use_01jz0000000000000000000000',
+      user_id: 'usr_01jz0000000000000000000000',
+      agent_id: 'agt_01jz0000000000000000000000',
+      conversation_id: 'conv_01jz0000000000000000000000',
+      credits_consumed: 2,
+      model: 'Fast',
+      query_summary: 'How much did we sell last month?',
+      timestamp: '2026-01-31T10:00:00.000Z',
+    },
+  ],
+  meta: { total: 1, next_cursor: null, request_id: '4f3c1f6e-0a55-4c1e-8c53-0a5fbb1e4f0d' },
+};
+
 /**
- * The responses of one path: records, or groups by what `group_by` names. Days come after weeks and months: a decoder that takes the first
- * variant whose fields are present would take these for days.
+ * The responses of one path: groups by what `group_by` names, or records. A decoder that takes the first variant whose fields are present would
+ * take weeks and months for days if these came first, and empty lists of groups for lists of records.
  */
-export const usageResponse = z.union([
-  z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
-  z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),
-  z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }).meta({ id: 'UsageOfMonthList' }),
-  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }).meta({ id: 'UsageOfDayList' }),
-  z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }).meta({ id: 'UsageOfUserList' }),
-  z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }).meta({ id: 'UsageOfAgentList' }),
-]);
+export const usageResponse = z
+  .union([
+    z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }).meta({ id: 'UsageOfWeekList' }),
+    z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }).meta({ id: 'UsageOfMonthList' }),
+    z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }).meta({ id: 'UsageOfDayList' }),
+    z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }).meta({ id: 'UsageOfUserList' }),
+    z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }).meta({ id: 'UsageOfAgentList' }),
+    z.strictObject({ data: z.array(usageRecord), meta: listMeta }).meta({ id: 'UsageRecordList' }),
+  ])
+  .meta({ example: recordsExample });
 
 const mostUsedAgent = z
   .strictObject({ agent_id: agentId, name: agentName, credits_used: credits, query_count: count })

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 4ab3cbba69d8cf4ac03f8643758d5605f887df3c8927c9e217db3035fb446c91
+# Source: sha256 f3b1aa49cd242d4fdefce0d0ba483ee45b04e3a8509219ce2e001314c34dbf52

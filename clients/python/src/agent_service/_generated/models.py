@@ -146,6 +146,7 @@ class Conversation(BaseModel):
     total_credits: Annotated[int, Field(description='The cost of its answers.')]
     created_at: AwareDatetime
     last_message_at: AwareDatetime
+    title: Annotated[str | None, Field(description='Only with `include=title`; empty until one is set.')] = None
 
 
 class CreateKeyRequest(BaseModel):
@@ -1414,7 +1415,7 @@ class ListConversationsResponse(BaseModel):
     model_config = ConfigDict(
         extra='allow',
     )
-    data: list[TitledConversation | Conversation]
+    data: list[Conversation]
     meta: ListMeta
 
 
@@ -1718,6 +1719,6 @@ class ListMessagesResponse(BaseModel):
 
 
 class ListUsageResponse(
-    RootModel[UsageRecordList | UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList]
+    RootModel[UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList | UsageRecordList]
 ):
-    root: UsageRecordList | UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList
+    root: UsageOfWeekList | UsageOfMonthList | UsageOfDayList | UsageOfUserList | UsageOfAgentList | UsageRecordList
