@@ -25,10 +25,15 @@ afterAll(async () => {
 });
 
 /** Runs an effect once for the key, and tells whether the response was a stored one. */
-async function run(store: Store, scope: string, effect: () => Promise<{ name: string }>, checkDeadline: () => void = () => undefined) {
+async function run(
+  store: Store,
+  scope: string,
+  effect: () => Promise<{ name: string }>,
+  { fingerprint = 'same', checkDeadline = () => undefined }: { fingerprint?: string; checkDeadline?: () => void } = {},
+) {
   const call = {
     principal: { organizationId: 'org_a' },
-    requestedOnce: { scope, fingerprint: 'same' },
+    requestedOnce: { scope, fingerprint },
     signal: new AbortController().signal,
     checkDeadline,
     replayed: false,
@@ -57,6 +62,15 @@ test('while an effect runs in one replica, the same request to another is refuse
   expect(await run(other, 'twice', make('second'))).toEqual(['first', true]);
 });
 
+test('repetitions of a request that has ended get its response, also those that meet each other', async () => {
+  const [one, other] = replicas;
+  await run(one, 'repeated', make('first'));
+  const repetitions = Array.from({ length: 16 }, (_, index) => run(index % 2 === 0 ? one : other, 'repeated', make('second')));
+  for (const repetition of await Promise.all(repetitions)) expect(repetition).toEqual(['first', true]);
+  const changed = Array.from({ length: 8 }, () => run(other, 'repeated', make('second'), { fingerprint: 'another' }));
+  for (const outcome of await Promise.allSettled(changed)) expect(outcome).toMatchObject({ reason: { code: 'idempotency_key_reused' } });
+});
+
 test('a response is kept for 24 hours and no longer, and the sweep removes what is older', async () => {
   const [store] = replicas;
   for (const scope of ['kept', 'expired', 'swept']) await run(store, scope, make('first'));
@@ -75,6 +89,6 @@ test('an effect that ends after its caller has stopped waiting stores nothing', 
   const late = () => {
     throw new Error('too late');
   };
-  await expect(run(store, 'late', make('first'), late)).rejects.toThrow('too late');
+  await expect(run(store, 'late', make('first'), { checkDeadline: late })).rejects.toThrow('too late');
   expect(await run(store, 'late', make('second'))).toEqual(['second', false]);
 });
