@@ -78,6 +78,44 @@ test.each(anyCall)('a call %s waits for longer than a channel does before it con
   expect(await callAny(call)).toEqual({});
 });
 
+test.each(anyCall)('a call %s is refused at once where every replica has as many calls as it may', async (_, callAny) => {
+  const { call } = createCall([], () => undefined);
+  await expect(callAny(call)).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+const failFirst = (
+  code: 'unavailable' | 'deadline_exceeded' | 'not_found' | 'idempotency_in_progress',
+  more: Partial<OutgoingCall> = {},
+) => {
+  const answer = (target: string, done: Done) => queueMicrotask(() => done(target === 'first' ? new ServiceError(code) : null, {}));
+  return createCall([createReplica('first'), createReplica('second')], answer, more);
+};
+
+test.each(['unavailable', 'deadline_exceeded'] as const)(
+  'a call that a replica answers with %s is sent to another at once',
+  async (code) => {
+    const { call, sent } = failFirst(code);
+    expect(await callWithFailover(call)).toEqual({});
+    expect(sent).toEqual(['first', 'second']);
+  },
+);
+
+test.each([
+  ['not_found', 10_000],
+  ['idempotency_in_progress', 10_000],
+  ['deadline_exceeded', 0],
+] as const)('a call that a replica answers with %s, %s ms before its time is over, is sent to no other', async (code, leftMs) => {
+  const { call, sent } = failFirst(code, { expiresAt: performance.now() + leftMs });
+  await expect(callWithFailover(call)).rejects.toMatchObject({ code });
+  expect(sent).toEqual(['first']);
+});
+
+test('a call that is sent once goes to no other replica where it may have reached the first', async () => {
+  const { call, sent } = failFirst('unavailable');
+  await expect(callOnce(call)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(sent).toEqual(['first']);
+});
+
 test.each(anyCall)('a call %s is not sent for a caller that has left', async (_, callAny) => {
   const { call, sent } = createCall([createReplica('only')], (_target, done) => done(null, {}), { signal: AbortSignal.abort() });
   await expect(callAny(call)).rejects.toMatchObject({ code: 'cancelled' });

@@ -35,6 +35,19 @@ test('work beyond the queue of its organization is refused, and other organizati
   expect(await limiter.run('a', async () => 'later', signal)).toBe('later');
 });
 
+test('work that comes after some of its organization has ended waits for the one that runs', async () => {
+  const limiter = createFairLimiter({ permits: 2, maxWaiting: 10 });
+  const { promise: blocked, resolve } = Promise.withResolvers<void>();
+  const ended: string[] = [];
+  const first = limiter.run('a', async () => ended.push('first'), signal);
+  const second = limiter.run('a', () => blocked.then(() => ended.push('second')), signal);
+  await first;
+  const third = limiter.run('a', async () => ended.push('third'), signal);
+  setImmediate(resolve);
+  await Promise.all([second, third]);
+  expect(ended).toEqual(['first', 'second', 'third']);
+});
+
 test('work whose caller has left does not run', async () => {
   const limiter = createFairLimiter({ permits: 1, maxWaiting: 5 });
   const { promise: blocked, resolve } = Promise.withResolvers<void>();
