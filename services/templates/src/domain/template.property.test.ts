@@ -36,10 +36,21 @@ test('pages of any size contain the whole sorted list, each template once', () =
         page = paginate(ordered, page.last, limit);
       }
       expect([...walked, ...page.templates]).toEqual(ordered);
+      expect(page.templates).toHaveLength(ordered.length === 0 ? 0 : ((ordered.length - 1) % limit) + 1);
       for (const [index, template] of ordered.entries())
         if (index > 0) expect(compareSortKeys(sortKeyOf(ordered[index - 1] as Template), sortKeyOf(template))).toBe(-1);
     }),
   );
+});
+
+test('templates are sorted by category, name and id, and kept by what a filter names', () => {
+  const template = (category: string, name: string, id: string) => ({ category, name, id, description: '' }) as Template;
+  const sorted = [template('finance', 'B', '3'), template('hr', 'A', '2'), template('hr', 'B', '1'), template('hr', 'B', '4')];
+  const idsOf = (all: readonly Template[]) => all.map(({ id }) => id).join('');
+  expect(idsOf(sortTemplates(sorted.toReversed()))).toBe('3214');
+  const statusOf = (id: string) => (id === '1' ? 'activated' : 'available');
+  const filters = [{ category: 'hr' }, { status: 'activated' }, { status: 'available', category: 'finance' }, { search: 'a' }];
+  expect(filters.map((filter) => idsOf(filterTemplates(sorted, { ...everything, ...filter }, statusOf)))).toEqual(['214', '1', '3', '2']);
 });
 
 test('a page continues after its sort key although the catalogue has changed', () => {
