@@ -1,5 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { countLockWaits, until } from '@agent-service/testkit';
+import { countLockWaits, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Assignment, Offer } from '../../src/answers/dispatch.ts';
 import { loadStepScope } from '../../src/data-sources/store/steps.ts';
@@ -185,20 +184,17 @@ test('a worker that stops gets no more answers, and its waits end', async () => 
 test('an attempt whose worker stops while the answer is being accepted is taken back at once', async () => {
   const worker = newWorker();
   const waiting = waitAs(worker);
-  const { promise, resolve } = Promise.withResolvers<void>();
   // Reserving follows the hold, so the transaction that blocks the acceptance begins before it and ends after the stop.
-  const blocked = rig.store.transaction(async ({ sql }) => {
-    await sql('select 1 from answer_lines for update', []);
-    await promise;
+  const { id } = await withDatabase(rig.databaseUrl, async (session) => {
+    await session.query('begin; set local search_path = agents');
+    await session.query('select 1 from answer_lines for update');
+    const accepting = accept();
+    await until('the statement waits', async () => (await countLockWaits(rig.databaseUrl)) > 0);
+    expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);
+    expect(await waiting).toEqual([]);
+    await session.query('commit');
+    return await accepting;
   });
-  await turn();
-  const accepting = accept();
-  await until('the statement waits', async () => (await countLockWaits(rig.databaseUrl)) > 0);
-  expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);
-  expect(await waiting).toEqual([]);
-  resolve();
-  await blocked;
-  const { id } = await accepting;
   await untilValue(
     () => jobsOf(id),
     (jobs) => jobs.length > 0,

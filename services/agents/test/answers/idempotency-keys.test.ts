@@ -1,4 +1,4 @@
-import { countLockWaits } from '@agent-service/testkit';
+import { countLockWaits, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeExpiredKeys } from '../../src/answers/store/accept.ts';
 import { processDue } from '../../src/answers/sweeps.ts';
@@ -111,17 +111,18 @@ test('an answer that ends at its deadline says of a change that is claimed while
   const id = await start(keyed);
   await begin(id);
   rig.clock.now += rig.deps.limits.deadlineMs + 60_000;
-  const ending = await rig.store.transaction(async ({ sql }) => {
-    await sql('select 1 from answer_lines where organization_id = $1 for update', [organizationId]);
+  await withDatabase(rig.databaseUrl, async (session) => {
+    await session.query('begin; set local search_path = agents');
+    await session.query('select 1 from answer_lines where organization_id = $1 for update', [organizationId]);
     const processed = processDue(rig.deps);
     await untilValue(
       () => countLockWaits(rig.databaseUrl),
       (waits) => waits > 0,
     );
     await claimChange(id, null);
-    return { processed };
+    await session.query('commit');
+    await processed;
   });
-  await ending.processed;
   const [row] = await rig.answers.read([{ ...key(id), createdAt: timeOf(id) ?? 0 }]);
   expect(row).toMatchObject({ status: 'failed', failureCode: 'change_unfinished' });
   expect(await rig.answers.accept(newMessage(rig.clock.now, keyed))).toMatchObject({ started: { answerId: id, attached: true } });

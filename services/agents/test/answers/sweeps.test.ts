@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { countLockWaits, until } from '@agent-service/testkit';
+import { countLockWaits, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { dispatchNext, findDueWork } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
@@ -288,15 +288,16 @@ test('waiting answers are sent on in the order of their keys', async () => {
   const ids = [await start(), await start(), await start(), await start(), await start()];
   await rig.sql('update answer_lines set in_flight = 0, waiting = 3');
   // Another transaction has locked the second waiting one: a statement in key order has the first by then, and has not touched the third.
-  let wentOn = Promise.resolve<object[]>([]);
-  await rig.store.transaction(async ({ sql }) => {
-    await sql('select 1 from answers where id = $1 for update', [ids[3]]);
-    wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], { inFlight: 3, workerChannels: [] }, rig.clock.now);
+  await withDatabase(rig.databaseUrl, async (session) => {
+    await session.query('begin; set local search_path = agents');
+    await session.query('select 1 from answers where id = $1 for update', [ids[3]]);
+    const wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], { inFlight: 3, workerChannels: [] }, rig.clock.now);
     await until('it waits for the row', async () => (await countLockWaits(rig.databaseUrl)) > 0);
-    const free = await sql<{ id: string }>('select id from answers where id = any($1) order by id for update skip locked', [ids.slice(2)]);
-    expect(free.map(({ id }) => id)).toEqual([ids[3], ids[4]]);
+    const free = 'select id from answers where id = any($1) order by id for update skip locked';
+    expect((await session.query<{ id: string }>(free, [ids.slice(2)])).rows.map(({ id }) => id)).toEqual([ids[3], ids[4]]);
+    await session.query('commit');
+    expect(await wentOn).toHaveLength(3);
   });
-  expect(await wentOn).toHaveLength(3);
   await rig.sql('update answer_lines set in_flight = 5, waiting = 0');
 });
 
