@@ -1,3 +1,4 @@
+import type { Sql } from '@agent-service/store';
 import { countLockWaits, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
@@ -163,13 +164,18 @@ test('feedback that meets the removal of its conversation leaves no row behind',
       while ((await removeDeletedAgents(store, quiet)) > 0);
     };
     const before = await exchange();
-    let removal: Promise<void> | undefined;
-    await store.transaction(async ({ sql }) => {
+    const session = await database.connect();
+    try {
+      await session.query('begin');
+      const sql = (async (text, values = []) => (await session.query(text, [...values])).rows) as Sql;
       expect(await replaceFeedback(sql, tenant, before)).toMatchObject({ score: 5 });
-      removal = removeAll();
+      const removal = removeAll();
       await Promise.race([removal, until('the removal waits', async () => (await countLockWaits(databaseUrl)) > 0)]);
-    });
-    await removal;
+      await session.query('commit');
+      await removal;
+    } finally {
+      session.release();
+    }
     const after = await exchange();
     await removeAll();
     expect(await replaceFeedback(store.sql, tenant, after)).toBeUndefined();
