@@ -106,12 +106,13 @@ async function createServiceDeps(
   const redis = await openRedis(process, config);
   const credits = openClient(process, 'credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
   process.health.addCheck('credits', () => credits.checkSignature());
-  process.health.addImpairment(() => !credits.isReachable());
+  const jobs = createProducer(process, redis, 'answer');
+  process.health.addImpairment(() => !credits.isReachable() || !jobs.isConnected);
   return {
     store,
     logger: process.logger,
     cursors: createCursors(config.CURSOR_SECRET),
-    jobs: createProducer(process, redis, 'answer'),
+    jobs,
     apartJobs: createProducer(process, redis, 'answerApart'),
     replies: createReplyPublisher(process, redis),
     notices: createNoticePublisher(process, redis),

@@ -35,7 +35,10 @@ interface DispatchOptions {
   readonly now: () => number;
 }
 
-/** Calls during a round make the next round. Failures are logged only: the rows are the truth, and the recovery sweep reads them. */
+/**
+ * Calls during a round make the next round. Failures are logged only: the rows are the truth, and the recovery sweep reads them. Without Redis nothing
+ * is dispatched: the queues are due for a check, which a replica with Redis makes.
+ */
 export function createDispatch({ process, store, jobs, now }: DispatchOptions): Dispatch {
   const waiting = new Map<string, WebhookKey>();
   let running: Promise<void> | undefined;
@@ -43,6 +46,7 @@ export function createDispatch({ process, store, jobs, now }: DispatchOptions): 
   async function run(): Promise<void> {
     while (waiting.size > 0) {
       const webhooks = takeWaiting();
+      if (!jobs.isConnected) continue;
       try {
         const dispatched = await dispatchDue(store.sql, assignJobs(webhooks), now());
         await jobs.add(toJobs(dispatched).map((payload) => ({ payload })));
@@ -164,6 +168,8 @@ export function createRecovery({ store, dispatch, jobs, now, logger }: RecoveryO
   }
 
   return async () => {
+    // It would claim what a replica with Redis can dispatch.
+    if (!jobs.isConnected) return 0;
     const counts = [await checkQueues(), await checkJobs()];
     return counts.some((count) => count >= maxRecoveredPerBatch) ? maxRecoveredPerBatch : 0;
   };

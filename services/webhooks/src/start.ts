@@ -35,6 +35,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const identity = openClient(process, 'identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
   process.health.addCheck('identity', () => identity.checkSignature());
   const jobs = createProducer(process, await openRedis(process, config), 'deliveries');
+  process.health.addImpairment(() => !jobs.isConnected);
   const allowed = config.WEBHOOK_ALLOWED_NETWORKS;
   const resolve = createResolve({ local: allowed.length > 0 });
   const deps: WebhooksDeps = {

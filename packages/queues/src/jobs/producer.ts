@@ -17,6 +17,8 @@ interface NewJob<Payload> {
 }
 
 export interface Producer<Payload> {
+  /** False while this process has no connection to Redis: every operation fails then. */
+  readonly isConnected: boolean;
   /** Adds all jobs in one round trip. Fails within about half a second when Redis is away. A job that is in the queue stays as it is. */
   add(jobs: readonly NewJob<Payload>[]): Promise<void>;
   /** Returns for each job whether it waits or runs. */
@@ -71,6 +73,9 @@ export function createProducer<Name extends JobName>(
 
   queueMetrics(process).waitingCounts.set(kind.queue, async () => (await counts()).waiting);
   return {
+    get isConnected() {
+      return redis.commands.status === 'ready';
+    },
     counts,
     async add(all) {
       if (all.length === 0) return;
@@ -90,14 +95,9 @@ export function createProducer<Name extends JobName>(
       return replies.map((score) => score !== null);
     },
     abandoned: (payloads) => areAbandoned(askForEach, queueKey, payloads.map(kind.id), process.clock.now()),
-    async prioritize(all) {
-      const backend = queueNow().getBackend();
-      await inChunks(all, ({ payload, priority }) => ignoreMissingJob(backend.changePriority(kind.id(payload), priority)));
-    },
-    async remove(payloads) {
-      const backend = queueNow().getBackend();
-      await inChunks(payloads, (payload) => backend.remove(kind.id(payload), false));
-    },
+    prioritize: (all) =>
+      inChunks(all, ({ payload, priority }) => ignoreMissingJob(queueNow().getBackend().changePriority(kind.id(payload), priority))),
+    remove: (payloads) => inChunks(payloads, (payload) => queueNow().getBackend().remove(kind.id(payload), false)),
     async list(cursor) {
       const [next, members] = await bounded(redis.commands.zscan(prioritizedKey, cursor ?? '0', 'COUNT', listed));
       // Members and scores alternate.

@@ -179,6 +179,8 @@ interface JobPage {
 
 /** The jobs that tell workers of answers. */
 export interface AnswerJobs {
+  /** False while this process has no connection to Redis. */
+  readonly isConnected: boolean;
   /** Has no effect while Redis is away; the sweep adds missing jobs. */
   add(answers: readonly Dispatched[]): void;
   /** For each: true where the queue has its job, also while a worker runs it. */
@@ -237,6 +239,9 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, '
     runByQueue('removing jobs', answers, (producer, ofQueue) => producer.remove(ofQueue.map(jobOf)));
 
   return {
+    get isConnected() {
+      return jobs.isConnected;
+    },
     add: (answers) =>
       runByQueue('adding jobs', answers, (producer, ofQueue) =>
         producer.add(

@@ -11,6 +11,7 @@ import {
   type DueWork,
   findDueWork,
   findStaleJobs,
+  type OverdueState,
   redispatchUnbegun,
   takeExpired,
   takeOverdue,
@@ -54,7 +55,13 @@ export async function processDue(deps: SweepDeps): Promise<number> {
   const expired = health.isHealthyFor(leaseGraceMs) ? await takeExpired(store.sql, pageRows, now()) : [];
   await redispatchOrFail(deps, endAnswers, expired, 'lease');
   const overdue = [await failOverdue(deps, 'running'), await failOverdue(deps, 'waiting')];
-  const unbegun = await takeUnbegun(store.sql, pageRows, now());
+  // A process without Redis cannot check their jobs, and would keep them from one that can.
+  const unbegun = deps.jobs.isConnected ? await processUnbegun(deps) : await failOverdue(deps, 'dispatched');
+  return Math.max(countIfFull(expired), ...overdue, unbegun);
+}
+
+async function processUnbegun(deps: SweepDeps): Promise<number> {
+  const unbegun = await takeUnbegun(deps.store.sql, pageRows, deps.now());
   await failAll(
     deps,
     unbegun.filter((row) => row.overdue),
@@ -62,17 +69,17 @@ export async function processDue(deps: SweepDeps): Promise<number> {
   const inTime = unbegun.filter((row) => !row.overdue);
   // The process that took the last lease of these died before it failed them, or their row was locked.
   await failAbandoned(
-    endAnswers,
+    deps.endAnswers,
     inTime.filter(({ lostLeases }) => lostLeases >= maxLostLeases),
   );
   await checkJobs(
     deps,
     inTime.filter(({ lostLeases }) => lostLeases < maxLostLeases),
   );
-  return Math.max(countIfFull(expired), ...overdue, countIfFull(unbegun));
+  return countIfFull(unbegun);
 }
 
-async function failOverdue(deps: SweepDeps, state: 'waiting' | 'running'): Promise<number> {
+async function failOverdue(deps: SweepDeps, state: OverdueState): Promise<number> {
   const overdue = await takeOverdue(deps.store.sql, state, pageRows, deps.now());
   await failAll(deps, overdue);
   return countIfFull(overdue);

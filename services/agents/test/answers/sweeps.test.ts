@@ -21,6 +21,7 @@ afterAll(() => rig.stop());
 afterEach(async () => {
   steady = true;
   rig.known = undefined;
+  rig.isConnected = true;
   rig.ledger.mood = 'well';
   // Each test leaves an empty house.
   for (let round = 0; round < 50; round += 1) {
@@ -112,6 +113,20 @@ test('a job that Redis has lost is added again; one that it knows is not touched
     await processDue(rig.deps);
   }
   expect(jobsOf(known)).toEqual([1, 2]);
+});
+
+test('a process without Redis leaves lost jobs to others, and ends answers past their deadline', async () => {
+  const id = await start();
+  const due = () => rig.sql('select due from answers where id = $1', [id]);
+  const before = await due();
+  rig.known = () => false;
+  rig.isConnected = false;
+  rig.clock.now += unbegunMs + 1;
+  await processDue(rig.deps);
+  expect([await due(), jobsOf(id)]).toEqual([before, [1]]);
+  rig.clock.now += 300_000;
+  await processDue(rig.deps);
+  expect(endOf(id)).toEqual(['failed']);
 });
 
 test('an answer past its deadline fails, and its worker is notified to stop', async () => {

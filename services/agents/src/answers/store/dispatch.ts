@@ -130,15 +130,18 @@ const dueIn = (state: 'waiting' | 'dispatched' | 'running', columns = '', where 
     select organization_id, environment, id${columns} from answers where ${inState(state)} and due <= ${at('$2')}${where}
     order by due limit $1 for update skip locked)`;
 
-const overdueIn = (state: 'waiting' | 'running') => `
+/** A state that an answer may be in at its deadline. */
+export type OverdueState = 'waiting' | 'dispatched' | 'running';
+
+const overdueIn = (state: OverdueState) => `
   with ${dueIn(state, '', ` and deadline <= ${at('$2')}`)}
   update answers a set due = ${at(`$2 + ${takeOverMs}`)} from due d where ${sameKey('a', 'd')}
   returning ${selectKey('a')}`;
 
-const overdue = { waiting: overdueIn('waiting'), running: overdueIn('running') };
+const overdue = { waiting: overdueIn('waiting'), dispatched: overdueIn('dispatched'), running: overdueIn('running') };
 
 /** Takes answers past their deadline, to end them. They are due again after a while, in case the process dies before it ends them. */
-export const takeOverdue = (sql: Sql, state: 'waiting' | 'running', limit: number, now: number): Promise<AnswerKey[]> =>
+export const takeOverdue = (sql: Sql, state: OverdueState, limit: number, now: number): Promise<AnswerKey[]> =>
   sql<AnswerKey>(overdue[state], [limit, now]);
 
 const expired = `
@@ -232,6 +235,7 @@ export async function findDueWork(sql: Sql, inFlight: number, now: number): Prom
 export const dueStatements = {
   dueWork,
   overdueWaiting: overdue.waiting,
+  overdueDispatched: overdue.dispatched,
   overdueRunning: overdue.running,
   expired,
   unbegun,

@@ -37,6 +37,8 @@ export interface Composition {
   readonly removed: AnswerJob[];
   /** The jobs that the queue claims to know; unset: all that were added. */
   known: ((job: AnswerJob) => boolean) | undefined;
+  /** False: the process has no connection to Redis. */
+  isConnected: boolean;
   readonly prioritized: { payload: AnswerJob; priority: number }[];
   readonly replies: { channel: string; reply: Reply }[];
   readonly notices: { channel: string; notice: WorkerNotice }[];
@@ -72,8 +74,11 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
     replies: [] as Composition['replies'],
     notices: [] as Composition['notices'],
   };
-  const rig: { known: Composition['known'] } = { known: undefined };
+  const rig: Pick<Composition, 'known' | 'isConnected'> = { known: undefined, isConnected: true };
   const queue = (apart: boolean): Producer<AnswerJob> => ({
+    get isConnected() {
+      return rig.isConnected;
+    },
     add: async (jobs) => {
       records.jobs.push(...jobs.map(({ payload }) => payload));
       if (apart) records.apartJobs.push(...jobs.map(({ payload }) => payload));
@@ -118,6 +123,12 @@ export async function compose({ limits, events = false }: ComposeOptions = {}): 
     },
     set known(known) {
       rig.known = known;
+    },
+    get isConnected() {
+      return rig.isConnected;
+    },
+    set isConnected(isConnected) {
+      rig.isConnected = isConnected;
     },
     async cancel(key, options = { agentId, userId: 'usr_1' }) {
       const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, options));
