@@ -1,7 +1,7 @@
 import { callDetached, isAway, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import { toStorable } from '@agent-service/contracts/text';
 import { type Batcher, callByTenant, createBatcher, type RetryQueue, tenantName } from '@agent-service/work';
-import { type AnswerKey, type AttemptKey, batchFields, byKey, nameOf, withTime } from '../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, batchFields, byKey, nameOf, takeOverMs, withTime } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, createRetryQueue } from './deps.ts';
 import { announceEnds, type DispatchAfterEnds, type EndAnswers, type EndedAnswer, type Failure, toFailedEnd, toMessage } from './end.ts';
 import {
@@ -23,11 +23,13 @@ export type EndRefusal = { readonly code: 'attempt_superseded' | 'not_found' | '
 
 /** Stores results, each once and only of the newest attempt, and has them settled at once. */
 export function createCompleteBatcher(deps: AnswersDeps, settlements: RetryQueue<Settlement>): Batcher<Result, EndRefusal> {
-  const { process, store, now } = deps;
+  const { process, store, credits, now } = deps;
 
   async function run(results: Result[]): Promise<EndRefusal[]> {
     const newest = newestOf(results);
-    const rows = byKey(await storeResults(store.sql, [...newest.values()], now()));
+    // Where this process does not reach credits, a process that does may settle them at once.
+    const due = now() + (credits.isReachable() ? takeOverMs : 0);
+    const rows = byKey(await storeResults(store.sql, [...newest.values()], due));
     settlements.add([...rows].map(([name, row]) => toSettlement(row, newest.get(name) as Result)));
     const isStored = (result: Result) => rows.get(nameOf(result))?.attempt === result.attempt;
     const statuses = await loadStatusesOf(

@@ -189,13 +189,16 @@ test('a process that does not reach credits leaves due settlements and releases 
   rig.ledger.mood = 'away';
   await rig.answers.complete(result(settling, 1));
   await rig.cancel(key(releasing));
-  const dueTimes = () => rig.sql('select id, due from answers where id in ($1, $2) order by id', [settling, releasing]);
+  const dueTimes = () =>
+    rig.sql('select id, extract(epoch from due)::float8 * 1000 as due from answers where id in ($1, $2)', [settling, releasing]);
   const before = await dueTimes();
   expect(before).toHaveLength(2);
+  // Others may settle it at once.
+  expect(before).toContainEqual({ id: settling, due: rig.clock.now });
   rig.clock.now += 60_000;
   await retrySettlements(rig.deps);
   await retryReleases(rig.deps);
-  expect(await dueTimes()).toEqual(before);
+  expect(await dueTimes()).toEqual(expect.arrayContaining(before));
 });
 
 test('a hold that may have been granted is released, and its id accepts nothing more', async () => {

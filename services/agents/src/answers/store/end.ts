@@ -95,7 +95,7 @@ const complete = `
     where a.state in ${statesFor('complete')} and a.attempt = i.attempt
     ${inLockOrder('a')} for update of a)
   update answers a
-  set state = ${stateAfter('complete')}, due = ${at(`$2 + ${takeOverMs}`)}, content = n.content, content_type = n.content_type,
+  set state = ${stateAfter('complete')}, due = ${at('$2')}, content = n.content, content_type = n.content_type,
     input_tokens = n.input_tokens, output_tokens = n.output_tokens, queries = n.queries, record = n.record, refused = n.refused
   from newest n where ${sameKey('a', 'n')}
   returning ${select(storedColumns)}`;
@@ -105,9 +105,9 @@ export type StoredResult = Omit<
   'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'refused' | 'queries' | 'storedAt'
 >;
 
-/** Stores results of the newest attempts, and returns those that this call stored. */
-export const storeResults = (sql: Sql, results: readonly Result[], now: number): Promise<StoredResult[]> =>
-  sql<StoredResult>(complete, [toJson(resultColumns, results), now]);
+/** Stores results of the newest attempts, and returns those that this call stored. Sweeps settle them from `due` on. */
+export const storeResults = (sql: Sql, results: readonly Result[], due: number): Promise<StoredResult[]> =>
+  sql<StoredResult>(complete, [toJson(resultColumns, results), due]);
 
 const dueSettlements = `
   update answers a set due = ${at(`$1 + ${takeOverMs}`)}
