@@ -48,21 +48,23 @@ else {
 }
 
 /**
- * Writes unions so that oasdiff compares what they mean. A union of texts becomes one enumeration, and a union of an object with null a type that
- * allows both. Variants of a union of objects are titled by the schemas that they refer to: oasdiff compares those of one title field by field,
- * and takes any difference, also a permitted one, between others for a removed and an added variant.
+ * Writes schemas so that oasdiff compares what they mean. The pattern of a time is left out, because it says no more than the format. A union of
+ * texts becomes one enumeration, and a union of an object with null a type that allows both. Variants of a union of objects are titled by the
+ * schemas that they refer to: oasdiff compares those of one title field by field, and takes any difference, also a permitted one, between others
+ * for a removed and an added variant.
  */
-function comparableUnions(node, schemas) {
-  if (Array.isArray(node)) return node.map((part) => comparableUnions(part, schemas));
+function comparable(node, schemas) {
+  if (Array.isArray(node)) return node.map((part) => comparable(part, schemas));
   if (node === null || typeof node !== 'object') return node;
-  const own = Object.fromEntries(Object.entries(node).map(([name, part]) => [name, comparableUnions(part, schemas)]));
+  const own = Object.fromEntries(Object.entries(node).map(([name, part]) => [name, comparable(part, schemas)]));
+  if (own.format === 'date-time' || own.format === 'date') delete own.pattern;
   if (!Array.isArray(own.anyOf)) return own;
   const { anyOf, ...rest } = own;
   if (anyOf.every((variant) => variant.type === 'string' && valuesOf(variant)))
     return { ...rest, type: 'string', enum: anyOf.flatMap(valuesOf) };
   const variants = anyOf.map((variant) => ({ name: nameOf(variant), schema: schemas[nameOf(variant)] ?? variant }));
   const [first, ...others] = variants.map(({ schema }) => schema).filter(({ type }) => type !== 'null');
-  if (others.length === 0 && first.type === 'object') return { ...comparableUnions(first, schemas), ...rest, type: ['object', 'null'] };
+  if (others.length === 0 && first.type === 'object') return { ...comparable(first, schemas), ...rest, type: ['object', 'null'] };
   if (variants.some(({ schema }) => schema.type !== 'object')) return own;
   return { ...own, anyOf: variants.map(({ name, schema }) => ({ title: referencesIn(schema) || name, ...schema })) };
 }
@@ -83,7 +85,7 @@ function compare() {
   const [last, contract] = [`${folder}/last.json`, `${folder}/contract.json`];
   const contracts = { [last]: JSON.parse(readFileSync(released, 'utf8')), [contract]: contractOf(document) };
   for (const [file, whole] of Object.entries(contracts))
-    writeFileSync(file, JSON.stringify(comparableUnions(whole, whole.components.schemas), null, 1));
+    writeFileSync(file, JSON.stringify(comparable(whole, whole.components.schemas), null, 1));
   const result = spawnSync('oasdiff', ['breaking', last, contract, '--fail-on', 'WARN'], { encoding: 'utf8' });
   if (result.error?.code === 'ENOENT') {
     console.log('oasdiff is not installed, so the document was not compared: go install github.com/oasdiff/oasdiff@v1.35.0');

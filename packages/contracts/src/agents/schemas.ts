@@ -42,7 +42,7 @@ const clearable = (schema: z.ZodType): z.ZodType => schema.nullable().optional()
 /** The body of a new agent. */
 export const newAgentShape = shapeOf(withDefault, (name, fields) => {
   const { schemaName, isRequired, example } = agentGroups[name];
-  const group = z.strictObject(fields).meta({ id: `New${schemaName}` });
+  const group = z.strictObject(fields).meta({ id: `${schemaName}Input` });
   return (isRequired ? group : group.prefault({})).meta({ example });
 }) as { [Name in NamesIn<undefined>]: NewField<Name> } & {
   [Group in GroupName]: (typeof agentGroups)[Group]['isRequired'] extends true ? NewGroup<Group> : z.ZodPrefault<NewGroup<Group>>;

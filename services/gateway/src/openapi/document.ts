@@ -14,7 +14,8 @@ const version = '1.0.0';
 const introduction = `Create AI agents over an organization's business data, talk to them, and see what the answers cost.
 
 Operations marked \`x-extension\` go beyond the published specification. A GET can be asked for with HEAD as well; any other method
-that a path does not list is answered 405 with \`Allow\`. Every failure has the body \`Error\`, the OAuth token endpoint's excepted.`;
+that a path does not list is answered 405 with \`Allow\`. Every failure has the body \`Error\`, the OAuth token endpoint's excepted. Times in
+answers are in UTC and end in Z.`;
 
 type Document = ReturnType<typeof createDocument>;
 

@@ -1,2 +1,2 @@
 # Generated from the OpenAPI document by generate.py. Any change is lost.
-# Source: sha256 f3b1aa49cd242d4fdefce0d0ba483ee45b04e3a8509219ce2e001314c34dbf52
+# Source: sha256 44c47430672ba6ae95d61a362448e9ca9ff62b2430f8f1c3c563faa662bdb743

@@ -269,6 +269,16 @@ class DataScopeChanges(BaseModel):
     read_only: bool | None = None
 
 
+class DataScopeInput(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    tables: Annotated[
+        list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
+    ] = None
+    read_only: bool | None = None
+
+
 class DataSourceColumn(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -481,32 +491,6 @@ class MostUsedAgent(BaseModel):
     query_count: int
 
 
-class NewDataScope(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    tables: Annotated[
-        list[str] | None, Field(description='The tables that the agent can read, or tables with their columns. None: no data.')
-    ] = None
-    read_only: bool | None = None
-
-
-class NewOutputPreferences(BaseModel):
-    model_config = ConfigDict(
-        extra='allow',
-    )
-    default_format: Annotated[
-        Literal['markdown', 'table', 'text', 'json'] | None,
-        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
-    ] = None
-    chart_enabled: Annotated[
-        bool | None,
-        Field(
-            description='True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
-        ),
-    ] = None
-
-
 class OAuthApplication(BaseModel):
     model_config = ConfigDict(
         extra='allow',
@@ -587,6 +571,22 @@ class OutputPreferencesChanges(BaseModel):
     )
     default_format: Literal['markdown', 'table', 'text', 'json'] | None = None
     chart_enabled: bool | None = None
+
+
+class OutputPreferencesInput(BaseModel):
+    model_config = ConfigDict(
+        extra='allow',
+    )
+    default_format: Annotated[
+        Literal['markdown', 'table', 'text', 'json'] | None,
+        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
+    ] = None
+    chart_enabled: Annotated[
+        bool | None,
+        Field(
+            description='True if answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
+        ),
+    ] = None
 
 
 class RateLimit(BaseModel):
@@ -1256,13 +1256,13 @@ class CreateAgentRequest(BaseModel):
     )
     name: str
     system_prompt: Annotated[str, Field(description='Instructions for the model.')]
-    data_scope: NewDataScope
+    data_scope: DataScopeInput
     description: str | None = None
     category: Annotated[str | None, Field(description='Free text, for filtering.')] = None
     model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
     welcome_message: str | None = None
     suggested_prompts: list[str] | None = None
-    output_preferences: NewOutputPreferences | None = None
+    output_preferences: OutputPreferencesInput | None = None
 
 
 class CreateAgentResponse(BaseModel):
