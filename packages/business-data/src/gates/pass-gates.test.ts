@@ -108,6 +108,10 @@ test.each([
   "select repeat('1e131071'::numeric::text, 7000)",
   "select string_agg((n + ' -1E-1_6383 ')::text, '') from generate_series(1, 100000) n",
   `select repeat('1e${nine.repeat(10)}', 10000)`,
+  "select repeat('{1,-1e131071}'::numeric[]::text, 7000)",
+  `select repeat('{"a": [1E131071]}'::jsonb::text, 7000)`,
+  "select string_agg('[1e-16383,1_0.5e+131_070)'::numrange::text || n, '') from generate_series(1, 100000) n",
+  "select array_replace(array_agg(to_jsonb(a)), '1', '[1e131071]') from t",
   "select repeat(repeat('0123456789', 1000), 1000)",
   "select a || b || a || b from (select x || x || x || x as a, x || x || x || x as b from (select repeat('x', 10000) || repeat(id, 10000) as x from t) s) s",
   "with a as (select repeat('x', 10000) as x), b as (select x||x||x||x||x||x as x from a), c as (select x||x||x||x||x||x as x from b) select concat(x, x, x, x) from c",
@@ -279,6 +283,7 @@ test.each([
   "select jsonb_path_query_first(to_jsonb(a), '$.items[0].name'), to_jsonb(a) @? '$.items[*] ? (@.price > 10)' from t",
   `select ${Array.from({ length: 9 }, () => 'array_agg(id), array_agg(a::text)').join(', ')} from t`,
   "select json_agg(case when a = '2E45' or id > 1e6 then a end), string_agg(a || '3e1f-77', ', ') from t",
+  "select string_agg(a || '550e8400-e29b-41d4-a716-446655440000, 7e9000km', ', ') from t",
 ])('text that grows within the limits passes: %s', (text) => {
   expect(() => passGates(text, scope)).not.toThrow();
 });

@@ -200,13 +200,11 @@ export function sizeOfConstant(constant: Tree): number {
 
 const bitsOf = ({ bsval }: Tree): number => (textOf(bsval)?.length ?? 0) * 4;
 
-/** The length of a constant, which may be a number that is shown without its exponent. */
+/** The length of a constant, whose numbers may be shown without their exponents. */
 function lengthInFull(written: string | undefined): number {
   if (written === undefined) return maxOtherLength;
-  const exponent = withExponent.exec(written)?.groups?.['exponent'];
-  return exponent === undefined
-    ? written.length
-    : Math.min(maxNumberLength, written.length + Math.abs(Number(exponent.replaceAll('_', ''))));
+  const exponents = [...written.matchAll(withExponent)].map(([, exponent = '']) => Math.abs(Number(exponent.replaceAll('_', ''))));
+  return written.length + sum(exponents.map((digits) => Math.min(maxNumberLength, digits)));
 }
 
 /** Types that fill a value up to their length. */
@@ -321,8 +319,8 @@ function lengthOf(node: unknown): number | undefined {
   return most !== undefined && most >= 0 ? most : undefined;
 }
 
-/** Six characters may be a number of a hundred thousand digits. It may be quoted, with spaces around it. */
-const withExponent = /^\s*[-+]?[\d._]+e(?<exponent>[-+]?[\d_]+)\s*$/i;
+/** Six characters may be a number of a hundred thousand digits, also in the text of an array, a range or JSON. */
+const withExponent = /(?<=^|[\s,:"[({])[-+]?[\d._]+e([-+]?[\d_]+)(?=$|[\s,"\])}])/gi;
 const maxNumberLength = 131_072 + 16_383;
 /** Length of any whole number, boolean or null. */
 const maxOtherLength = 20;
@@ -331,7 +329,7 @@ function lengthOfConstant(constant: Tree): number | undefined {
   if (constant['bsval'] !== undefined) return undefined;
   const written = writtenConstant(constant);
   if (written === undefined) return maxOtherLength;
-  return withExponent.test(written) ? undefined : written.length;
+  return written.search(withExponent) < 0 ? written.length : undefined;
 }
 
 /** The text of a string or of a number that is not a small integer. */
