@@ -113,6 +113,17 @@ test('a replica has one health check at a time, and none after the client was cl
   expect(checks).toHaveLength(2);
 });
 
+test('a replica that serves is asked for its health every two seconds, and an impaired one twice a second', async () => {
+  jest.useFakeTimers();
+  const checked: string[] = [];
+  const set = createReplicas(async () => [first, second], { check: async ({ target }) => void checked.push(target) });
+  await set.start();
+  (set.find(first) as Replica).isImpaired = true;
+  await jest.advanceTimersByTimeAsync(4_000);
+  const countOf = (target: string) => checked.filter((each) => each === target).length;
+  expect([countOf(first), countOf(second)]).toEqual([9, 3]);
+});
+
 test('a call goes to the replica with the fewest calls in flight, and to none that has a thousand', async () => {
   const set = createReplicas(async () => [first, second]);
   await set.start();

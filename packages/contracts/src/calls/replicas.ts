@@ -7,7 +7,7 @@ import { CallStream } from '../call-stream/client.ts';
 import { ServiceError } from '../errors/service-error.ts';
 
 const refreshEveryMs = 500;
-/** A replica that serves and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
+/** A replica that serves well and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
 const checkServingEveryMs = 2_000;
 const resolveEveryMs = 5_000;
 const resolveLimitMs = 2_000;
@@ -202,10 +202,10 @@ function closeReplica({ channel, callStream }: Replica): void {
   channel.close();
 }
 
-function isCheckDue({ state, inFlight, heardAt, checkedAt }: Replica): boolean {
+function isCheckDue({ state, isImpaired, inFlight, heardAt, checkedAt }: Replica): boolean {
   const now = performance.now();
   const owesAnswer = inFlight > 0 && now - heardAt >= refreshEveryMs;
-  return state !== 'serving' || owesAnswer || now - checkedAt >= checkServingEveryMs;
+  return state !== 'serving' || isImpaired || owesAnswer || now - checkedAt >= checkServingEveryMs;
 }
 
 const ranks = { silent: 0, away: 1, 'not serving': 2, impaired: 3, serving: 4 } as const;
