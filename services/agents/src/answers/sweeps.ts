@@ -50,14 +50,18 @@ export const retrySettlements = async ({ store, credits, settlements, now }: Swe
 
 /** Ends answers past their deadline, and gives another job to those that have lost their worker or their job. */
 export async function processDue(deps: SweepDeps): Promise<number> {
-  const { store, now, endAnswers, health } = deps;
-  // After an outage of this process or its database, workers first get time to renew their leases.
-  const expired = health.isHealthyFor(leaseGraceMs) ? await takeExpired(store.sql, pageRows, now()) : [];
-  await redispatchOrFail(deps, endAnswers, expired, 'lease');
   const overdue = [await failOverdue(deps, 'running'), await failOverdue(deps, 'waiting')];
-  // A process without Redis cannot check their jobs, and would keep them from one that can.
-  const unbegun = deps.jobs.isConnected ? await processUnbegun(deps) : await failOverdue(deps, 'dispatched');
-  return Math.max(countIfFull(expired), ...overdue, unbegun);
+  // A process without Redis can neither check jobs nor add them, and would keep the answers from one that can.
+  if (!deps.jobs.isConnected) return Math.max(...overdue, await failOverdue(deps, 'dispatched'));
+  return Math.max(...overdue, await processExpired(deps), await processUnbegun(deps));
+}
+
+async function processExpired(deps: SweepDeps): Promise<number> {
+  // After an outage of this process or its database, workers first get time to renew their leases.
+  if (!deps.health.isHealthyFor(leaseGraceMs)) return 0;
+  const expired = await takeExpired(deps.store.sql, pageRows, deps.now());
+  await redispatchOrFail(deps, deps.endAnswers, expired, 'lease');
+  return countIfFull(expired);
 }
 
 async function processUnbegun(deps: SweepDeps): Promise<number> {

@@ -115,18 +115,19 @@ test('a job that Redis has lost is added again; one that it knows is not touched
   expect(jobsOf(known)).toEqual([1, 2]);
 });
 
-test('a process without Redis leaves lost jobs to others, and ends answers past their deadline', async () => {
-  const id = await start();
-  const due = () => rig.sql('select due from answers where id = $1', [id]);
-  const before = await due();
+test('a process without Redis leaves lost jobs and expired leases to others, and ends answers past their deadline', async () => {
+  const [unbegun, expired] = [await start(), await start()];
+  await begin(expired);
+  const rows = () => rig.sql('select id, state, due from answers where id in ($1, $2) order by id', [unbegun, expired]);
+  const before = await rows();
   rig.known = () => false;
   rig.isConnected = false;
-  rig.clock.now += unbegunMs + 1;
+  rig.clock.now += leaseMs + 1;
   await processDue(rig.deps);
-  expect([await due(), jobsOf(id)]).toEqual([before, [1]]);
+  expect([await rows(), jobsOf(unbegun), jobsOf(expired)]).toEqual([before, [1], [1]]);
   rig.clock.now += 300_000;
   await processDue(rig.deps);
-  expect(endOf(id)).toEqual(['failed']);
+  expect([unbegun, expired].flatMap(endOf)).toEqual(['failed', 'failed']);
 });
 
 test('an answer past its deadline fails, and its worker is notified to stop', async () => {
