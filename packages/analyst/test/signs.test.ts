@@ -76,6 +76,13 @@ test.each([
   expect(answer).not.toContain('Counted');
 });
 
+test('values that are compared may have a dash between them', async () => {
+  expect(tableOf(await company.ask('compare the total amount of customers with the rating A – AA'))).toEqual([
+    ['AA', '5000'],
+    ['A', '3'],
+  ]);
+});
+
 test.each([
   ['How many customers with amount over .99?', '6'],
   ['How many customers with amount below .75', '1'],

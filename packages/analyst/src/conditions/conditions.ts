@@ -78,11 +78,12 @@ function placedAt(
 
 /** `paid on overdue invoices` is not what was paid or is overdue: alternatives have a word between them, or follow each other. */
 const areJoined = (pass: Pass, from: number, to: number): boolean =>
-  (from + 1 === to && !endsWithDash(pass, from)) ||
+  (from + 1 === to && !mayBeSubtracted(pass, from)) ||
   pass.tiles.slice(from + 1, to).some(({ tags }) => tags.some((tag) => /^(and|or|not|without|compare)$/.test(tag)));
 
-/** `Germany - France` may be a difference. */
-const endsWithDash = (pass: Pass, at: number): boolean => /[-–−]/.test(pass.tiles[at]?.words.at(-1)?.after ?? '');
+/** `Germany - France` may be a difference, but not where they are compared. */
+const mayBeSubtracted = (pass: Pass, at: number): boolean =>
+  /[-–−]/.test(pass.tiles[at]?.words.at(-1)?.after ?? '') && !pass.mentions('compare');
 
 /** `has not taken any vacation` has taken none, which is no other kind of leave. */
 const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
