@@ -55,7 +55,7 @@ export type Client<Name extends ServiceName> = {
   checkSignature(): Promise<void>;
   /** The replicas that serve now, as far as this client knows; none before its first call. */
   replicas(): readonly string[];
-  /** False while no replica answers this process, as far as this client knows; one that answers that it does not serve counts as well. */
+  /** False while no replica is found or answers this process; one that answers that it does not serve counts as well. True before the first call. */
   isReachable(): boolean;
   close(): void;
 };

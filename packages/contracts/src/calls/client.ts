@@ -75,7 +75,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
     checkHealth: () => checkHealth(checking, name),
     checkSignature: () => checkSignature(checking, name),
     replicas: () => listReplicas(replicas),
-    isReachable: () => !replicas.isStarted || replicas.isReachable,
+    isReachable: () => replicas.isReachable,
     close: () => replicas.close(),
   };
   return client as Client<Name>;

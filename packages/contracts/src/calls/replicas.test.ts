@@ -63,10 +63,12 @@ const [first, second] = ['ipv4:127.0.0.1:1', 'ipv4:127.0.0.1:2'] as const;
 test('addresses that could not be resolved are resolved again for the next call', async () => {
   let isKnown = false;
   const set = createReplicas(async () => (isKnown ? [first] : Promise.reject(new Error('ENOTFOUND'))));
+  expect(set.isReachable).toBe(true);
   await expect(set.start()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(set.isReachable).toBe(false);
   isKnown = true;
   await set.start();
-  expect(set.serving()).toEqual([first]);
+  expect([set.serving(), set.isReachable]).toEqual([[first], true]);
 });
 
 test('a client that is closed while its addresses are resolved opens no connection', async () => {

@@ -93,8 +93,9 @@ export class ReplicaSet {
     return this.#replicas.filter(({ state }) => state === 'serving').map(({ target }) => target);
   }
 
-  /** False while no replica answers, whether or not it serves. */
+  /** False while no replica is found or answers, whether or not it serves. True before the first call. */
   get isReachable(): boolean {
+    if (this.#resolvedAt === Number.NEGATIVE_INFINITY) return true;
     return this.#replicas.some(({ state }) => ranks[state] >= ranks['not serving']);
   }
 
