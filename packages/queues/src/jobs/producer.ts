@@ -61,8 +61,10 @@ export function createProducer<Name extends JobName>(
   };
 
   /** BullMQ offers these operations for one job only: a chunk is sent at once, and each chunk has its own time limit. */
-  async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-    for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
+  async function inChunks<Item>(all: readonly Item[], work: (backend: Backend, item: Item) => Promise<unknown>): Promise<void> {
+    const backend = queueNow().getBackend();
+    for (let from = 0; from < all.length; from += chunk)
+      await bounded(Promise.all(all.slice(from, from + chunk).map((item) => work(backend, item))));
   }
 
   async function counts() {
@@ -96,8 +98,8 @@ export function createProducer<Name extends JobName>(
     },
     abandoned: (payloads) => areAbandoned(askForEach, queueKey, payloads.map(kind.id), process.clock.now()),
     prioritize: (all) =>
-      inChunks(all, ({ payload, priority }) => ignoreMissingJob(queueNow().getBackend().changePriority(kind.id(payload), priority))),
-    remove: (payloads) => inChunks(payloads, (payload) => queueNow().getBackend().remove(kind.id(payload), false)),
+      inChunks(all, (backend, { payload, priority }) => ignoreMissingJob(backend.changePriority(kind.id(payload), priority))),
+    remove: (payloads) => inChunks(payloads, (backend, payload) => backend.remove(kind.id(payload), false)),
     async list(cursor) {
       const [next, members] = await bounded(redis.commands.zscan(prioritizedKey, cursor ?? '0', 'COUNT', listed));
       // Members and scores alternate.
@@ -109,6 +111,9 @@ export function createProducer<Name extends JobName>(
 }
 
 const listed = 500;
+
+/** BullMQ's operations on single jobs. */
+type Backend = ReturnType<Queue['getBackend']>;
 
 /** Asks Redis about each of the jobs, in one round trip. */
 type AskForEach = (ids: readonly string[], ask: (pipeline: ChainableCommander, id: string) => void) => Promise<unknown[]>;
