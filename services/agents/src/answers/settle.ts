@@ -27,7 +27,7 @@ export function createCompleteBatcher(deps: AnswersDeps, settlements: RetryQueue
 
   async function run(results: Result[]): Promise<EndRefusal[]> {
     const newest = newestOf(results);
-    // Where this process does not reach credits, a process that does may settle them at once.
+    // If this process does not reach credits, one that does may settle them at once.
     const due = now() + (credits.isReachable() ? takeOverMs : 0);
     const rows = byKey(await storeResults(store.sql, [...newest.values()], due));
     settlements.add([...rows].map(([name, row]) => toSettlement(row, newest.get(name) as Result)));

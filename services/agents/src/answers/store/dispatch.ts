@@ -124,14 +124,14 @@ export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Pr
 
 export const dispatchStatements = { dispatch, heldUpTenants };
 
+/** A state that an answer may be in at its deadline. */
+export type OverdueState = 'waiting' | 'dispatched' | 'running';
+
 /** Due answers in a state, oldest first. A replica skips the rows that another replica has locked. */
-const dueIn = (state: 'waiting' | 'dispatched' | 'running', columns = '', where = '') => `
+const dueIn = (state: OverdueState, columns = '', where = '') => `
   due as materialized (
     select organization_id, environment, id${columns} from answers where ${inState(state)} and due <= ${at('$2')}${where}
     order by due limit $1 for update skip locked)`;
-
-/** A state that an answer may be in at its deadline. */
-export type OverdueState = 'waiting' | 'dispatched' | 'running';
 
 const overdueIn = (state: OverdueState) => `
   with ${dueIn(state, '', ` and deadline <= ${at('$2')}`)}
