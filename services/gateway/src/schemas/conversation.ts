@@ -304,23 +304,17 @@ export const answerEventData = {
 export type AnswerEvent = keyof typeof answerEventData;
 export type AnswerEventData<Event extends AnswerEvent> = z.output<(typeof answerEventData)[Event]>;
 
-const conversationFields = {
-  id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
-  agent_id: z.string().meta({ example: 'agt_01jz0000000000000000000000' }),
-  message_count: z.int().meta({ description: 'The number of messages of both sides.', example: 2 }),
-  total_credits: z.int().meta({ description: 'The cost of its answers.', example: 2 }),
-  created_at: time,
-  last_message_at: time,
-};
 const title = z.string().meta({ description: 'Empty until one is set.', example: 'Sales of last month' });
-
-/** A conversation with its title, which the specification does not list. */
-export const titledConversation = z.strictObject({ ...conversationFields, title }).meta({ id: 'TitledConversation' });
 
 /** A conversation of a list. */
 export const conversation = z
   .strictObject({
-    ...conversationFields,
+    id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
+    agent_id: z.string().meta({ example: 'agt_01jz0000000000000000000000' }),
+    message_count: z.int().meta({ description: 'The number of messages of both sides.', example: 2 }),
+    total_credits: z.int().meta({ description: 'The cost of its answers.', example: 2 }),
+    created_at: time,
+    last_message_at: time,
     title: title.optional().meta({ description: 'Only with `include=title`; empty until one is set.', 'x-extension': true }),
   })
   .meta({
@@ -334,6 +328,9 @@ export const conversation = z
       last_message_at: '2026-01-31T10:00:00.000Z',
     },
   });
+
+/** A conversation with its title, which the specification does not list. */
+export const titledConversation = z.strictObject({ ...conversation.shape, title }).meta({ id: 'TitledConversation' });
 
 export const conversationChanges = z.strictObject({
   title: text(0, 200).nullable().meta({ description: 'Empty or null removes it.', example: 'Sales of last month' }),
